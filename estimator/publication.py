@@ -47,7 +47,9 @@ NOTHING_PUBLISHED: Final = f"No window has {LEAST_REPORTS} reports yet."
 """The text for a metric that has no window with enough reports to be published."""
 
 PLAIN: Final = Request(highlights=False)
-"""The request for the published figures. The option ``--with`` adds figures to the archive only."""
+"""The request for the published figures. The option ``--with`` adds figures only to the archive,
+not to a public folder.
+"""
 
 
 def publish(

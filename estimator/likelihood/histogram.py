@@ -231,7 +231,7 @@ def shares_of(
     """Return the shares of the bins, shape (..., bins), fitted to one or more tallies.
 
     ``frequencies`` has shape (..., symbols), with sum 1 for each tally. ``start`` contains the
-    shares to start from, shape (bins,). None starts from equal shares.
+    shares to start from, shape (bins,). If ``start`` is None, the fit starts from equal shares.
     """
     begin = np.full(histogram.bins, 1 / histogram.bins) if start is None else start
     seen = frequencies.reshape(-1, frequencies.shape[-1])
@@ -264,7 +264,7 @@ def stepped(law: ChannelLaw, frequencies: Floats, shares: Floats, *, smooth: boo
 
 
 def is_moving(shares: Floats, once: Floats) -> NDArray[np.bool_]:
-    """Return, for each tally, whether a step moved at least `SMALL_STEP` of the people."""
+    """Return, for each tally, whether a step moved at least the share `SMALL_STEP`."""
     moving: NDArray[np.bool_] = np.abs(once - shares).sum(axis=-1) >= SMALL_STEP
     return moving
 

@@ -3,7 +3,7 @@
 A *figure* is an estimated share or mean. Let v be the figure's variance from a single report, in
 the worst population. The same people may answer in every window (see
 `estimator.report.same_people`). A part L of v, the lasting variance, is then the same in all
-windows. Only v - L is new in each window.
+windows. The other part, v - L, is new in each window.
 
 Suppose that each of k windows has n reports. Normal intervals are valid only if n (v - L) is at
 least m (`LEAST_NOISE`). Otherwise, all of v counts as lasting. Let V = L + max((v - L) / k, min(v -
@@ -185,9 +185,9 @@ def seen_changes(
 def comparisons(registry: Registry, today: date) -> dict[str, int]:
     """Return the divisor of the significance level for the figures of each metric.
 
-    Every metric and every stratum receives an equal part of the level. The figures of the metric
-    share this part equally. For example, with two metrics without strata, the divisor for a metric
-    with 3 figures is 6.
+    Every metric and every stratum receives an equal part of the significance level. The figures of
+    a metric or stratum share its part equally. For example, with two metrics without strata, the
+    divisor for a metric with 3 figures is 6.
     """
     asked = [metric for metric in registry.metrics.values() if windows_left(metric, today) != 0]
     tests = {metric.name: _tests(metric, today) for metric in asked}

@@ -20,7 +20,9 @@ ORDER: Final = ("changed", "perhaps", "same", "unknown")
 """The conclusions on whether answers changed, in the order of the digest."""
 
 WITH_CHANGE: Final = ("changed", "perhaps")
-"""For these conclusions, the digest also contains the sentence on the change."""
+"""For these conclusions, the digest contains a sentence on the change, followed by the latest
+result.
+"""
 
 
 class Digest(NamedTuple):

@@ -41,7 +41,9 @@ from estimator.results.metric import MetricEstimate, TextFindings
 from estimator.tallies import INT64, Tally
 
 LEAST_REPORTS: Final = 100
-"""The minimum number of reports in a published tally or stratum, and of devices in a group."""
+"""The minimum number of reports in a published tally or stratum, and the minimum number of devices
+in a group with published figures.
+"""
 
 COUNT_DIGITS: Final = 2
 """The number of significant digits of published counts."""

@@ -35,9 +35,10 @@ set to this maximum.
 
 **The reported change** is a weighted sum of the windows' quantiles. The interval is for the
 difference of two quantiles: the quantile over the windows with positive weights, and the quantile
-over the windows with negative weights. For a step, these are the quantiles of the later and of the
-earlier answers. Each quantile has a 97.5% interval. Both intervals together contain the true values
-at least 95% of the time, even if the same people answered (Bonferroni).
+over the windows with negative weights. For a step, the first quantile is over the answers since the
+step, and the second over all earlier answers. Each quantile has a 97.5% interval. Both intervals
+together contain the true values at least 95% of the time, even if the same people answered
+(Bonferroni).
 
 **Unchanged quantiles.** The share above the threshold can change while the quantile stays the same.
 For example, if 62% and later 70% of the answers are 0, the share of answers above 0 falls, but the

@@ -1,7 +1,7 @@
 """Tests for changes of the shares of texts that an analyst named.
 
-The analyst must name the texts before anybody looks at the reports, as with the window of
-``--since``. The share of a named text is tested like any other share, apart from the following
+The analyst must choose the texts, like the window of ``--since``, before anybody looks at the
+reports. The share of a named text is tested like any other share, apart from the following
 differences. The differences are due to the mechanism
 (`client_sdk.protocol.mechanisms.grouped_geometry`). Each device draws one of several groups. A hash
 function of the group maps the device's text to one of many cells.

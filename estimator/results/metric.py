@@ -139,7 +139,7 @@ class Clusters(Record, frozen=True):
 
 
 class Move(Record, frozen=True):
-    """The maximum distance by which fabricated reports could have moved an unbiased estimate."""
+    """The largest changes in an unbiased estimate that fabricated reports can cause."""
 
     statistic: Annotated[str, says("the statistic of the figure.")]
     down: Annotated[float, says("the largest decrease.")]

@@ -29,7 +29,7 @@ JSON and CSV contain all pairs.
 
 TOO_FAR: Final = 0.1
 """The page warns if the half-width of an interval exceeds this fraction of the range. An interval
-of this width hardly distinguishes a share of one half from a share of one third.
+with this half-width hardly distinguishes a share of one half from a share of one third.
 """
 
 SCHEMA: Final = 1

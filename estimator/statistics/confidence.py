@@ -149,7 +149,10 @@ def binomial_chance(counts: Counts, reports: Reports, tail: float) -> Floats:
 
 
 def chi_square_tail(values: Floats | float, degrees: NDArray[np.int64] | int) -> Floats:
-    """Return the probability that a chi-square variable exceeds each value of at least 0."""
+    """Return, for each value, the probability that a chi-square variable exceeds this value.
+
+    All values are at least 0.
+    """
     tail: Floats = _scipy_special().chdtrc(degrees, values)
     return tail
 

@@ -93,8 +93,8 @@ class ShownGroup:
 def groups_of(estimated: MetricEstimate, positions: Sequence[int]) -> Iterator[ShownGroup]:
     """Yield the statistics that the page shows for one window.
 
-    All windows of a metric with reports have the same statistics. The only exception is a model in
-    a window with too few reports, which has no statistics. ``positions`` are the positions of the
+    All of a metric's windows with reports have the same statistics. The only exception is a model,
+    which has no statistics in a window with too few reports. ``positions`` are the positions of the
     shown values among all values.
     """
     for group in estimated.groups:
@@ -108,8 +108,8 @@ def groups_of(estimated: MetricEstimate, positions: Sequence[int]) -> Iterator[S
 def shown_at(group: FigureGroup, positions: Sequence[int]) -> Figures:
     """Return the figures that the page shows.
 
-    A statistic with one figure per value, such as shares, has only the figures of the shown values.
-    Of any other statistic, such as quantiles, all figures are shown.
+    For a statistic with one figure per value, such as shares, return only the figures of the shown
+    values. For any other statistic, such as quantiles, return all figures.
     """
     return group.figures.at(positions) if group.about.by_value else group.figures
 

@@ -240,7 +240,10 @@ def _check_size(estimates: Sequence[MetricEstimate]) -> None:
 
 
 def _calendars(estimates: Sequence[MetricEstimate]) -> dict[WindowKind, tuple[Window, ...]]:
-    """Return all windows of each kind from the first to the last. Charts show the gaps."""
+    """Return all windows of each kind from the first to the last.
+
+    Charts show windows without reports as gaps.
+    """
     calendars = {}
     for kind in WindowKind:
         starts = [estimated.span.starts_at for estimated in estimates if estimated.span.kind is kind]
