@@ -54,7 +54,7 @@ class GroundTruth:
     """The devices of each metric, in the registry's order, and the unused columns and metrics.
 
     Models are always ``missing``. With a table, metrics without a column are missing too. With
-    drawn answers, vectors and texts without shares are missing too.
+    drawn answers, metrics of vectors or texts are missing too unless their shares are given.
     """
 
     populations: tuple[Population, ...]
@@ -81,9 +81,9 @@ def read_csv(path: Path, registry: Registry, repeat: int = 1) -> GroundTruth:
 def from_shares(registry: Registry, devices: int, shares: Path | None = None) -> GroundTruth:
     """Return a population of devices with random answers. Every device answers all metrics.
 
-    ``shares`` is a TOML or JSON file with a table for each metric that maps answers to shares. If a
-    metric has no given shares, all answers are equally likely. Raise `AnswersError` if the file is
-    invalid. The message lists every mistake by metric and, if possible, by entry.
+    ``shares`` is a TOML or JSON file. For a metric, this file may contain a table that maps answers
+    to shares. If a metric has no given shares, all answers are equally likely. Raise `AnswersError`
+    if the file is invalid. The message lists every mistake by metric and, if possible, by entry.
     """
     given = {} if shares is None else _read_shares(shares)
     if unknown := [name for name in given if name not in registry.metrics]:

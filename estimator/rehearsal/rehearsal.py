@@ -136,7 +136,8 @@ class Rehearsed(MetricEstimate, frozen=True, kw_only=True):
     ) -> Rehearsed:
         """Return the results of a metric, with the true value of each figure.
 
-        ``coverage`` is by statistic. ``texts`` is None if texts are not discovered.
+        ``coverage`` contains the coverage of each statistic's intervals. ``texts`` is None if texts
+        are not discovered.
         """
         fields = {name: getattr(estimated, name) for name in estimated.__struct_fields__}
         rehearsed = cls(

@@ -13,11 +13,11 @@ windows' figures. The weights add up to 0.
 * A step: the mean of all reports since the beginning of some window, minus the mean of all earlier
   reports. Every window after the first is tried as the beginning of a step.
 
-With two windows, the three shapes are equal. Errors and intervals of these sums are valid for any
-overlap of people (`estimator.report.same_people`). The p-value is the smallest significance level
-at which the interval excludes 0. This definition assumes that the interval widens with the
-confidence like a normal interval. With ``--with simultaneous``, intervals and p-values of changes
-are conservative.
+With two windows, the three shapes are equal. Errors and intervals of these sums are valid even if
+the same people answered in several windows (`estimator.report.same_people`). The p-value is the
+smallest significance level at which the interval excludes 0. This definition assumes that the
+interval widens with the confidence like a normal interval. With ``--with simultaneous``, intervals
+and p-values of changes are conservative.
 
 **Correction.** A report tests many figures together, and some would appear to change by chance
 alone. P-values are therefore corrected by Holm's weighted method. All metrics have the same weight.
@@ -276,8 +276,8 @@ def changes_of(
     """Compare the closed windows of every metric that has reports in at least two of them.
 
     The estimates are in the order of the metrics, then of the windows. Windows of fewer than
-    `EXACT_BELOW` reports show no changes. If at least two other windows remain, these windows are
-    skipped. If ``since`` is given, only a step at this window is tested. Windows that overlap the
+    `EXACT_BELOW` reports show no changes. Such windows are skipped if at least two other windows
+    remain. If ``since`` is given, only a step at this window is tested. Windows that overlap the
     beginning of ``since`` are left out.
     """
     closed = [each for each in estimates if each.closed and each.reports > 0 and each.followed]

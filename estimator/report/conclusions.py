@@ -4,8 +4,9 @@ P-values of differences between groups are corrected for multiple comparisons (H
 metrics have the same weight, and each metric divides its weight equally among its differences.
 Differences with too few reports for a p-value are left out.
 
-The last windows of all metrics are corrected together, then the second-last windows, and so on. The
-conclusions for a window therefore do not depend on the number of earlier windows in the report.
+The p-values in the last windows of all metrics are corrected together, then the p-values in the
+second-last windows, and so on. The conclusions for a window therefore do not depend on the number
+of earlier windows in the report.
 """
 
 from __future__ import annotations

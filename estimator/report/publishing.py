@@ -16,8 +16,8 @@ value at least as often.
 Further rules:
 
 * The tally of each stratum is rounded separately.
-* A stratum of fewer than 100 reports is also left out of the metric's total. The difference between
-  the total and the other strata would reveal the stratum's tally.
+* A stratum of fewer than 100 reports is also left out of the metric's total. Otherwise, the
+  difference between the total and the other strata would reveal the stratum's tally.
 * For a pair of metrics, figures about a group are unknown if the published estimates imply fewer
   than 100 devices in the group.
 * Of the texts that a metric found, only texts that the registry approves are published.

@@ -50,7 +50,9 @@ MOST_CANDIDATES: Final = 10**6
 """The maximum number of candidate texts. Each text takes 0.5 kB of memory and 0.1 ms per window."""
 
 NUMBERS_A_SHARE: Final = 8
-"""The approximate number of entries in a report per share, such as its estimate and its error."""
+"""The approximate number of numbers that a report contains for each share, such as its estimate and
+its error.
+"""
 
 MOST_NUMBERS: Final = 2**25
 """The maximum number of numbers in a report. As text, a report of this size takes a few gigabytes.
@@ -60,7 +62,7 @@ A report with only one window of each metric may exceed this limit.
 
 
 def definitions_of(registry: Registry, tallies: Sequence[Tally]) -> Registry:
-    """Return the given registry. If the tallies are from a trial, return the registry for trials.
+    """Return the given registry, or the registry for trials if the tallies are from a trial.
 
     Raise `TalliesError` if some tallies are from a trial and others are not.
     """

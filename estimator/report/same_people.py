@@ -134,9 +134,9 @@ class Sums(NamedTuple):
         """Return the estimate and interval of one sum for each figure.
 
         ``like`` contains the labels of the result. ``place`` is the index of one sum for all
-        figures, or two lists: the index of each figure's sum and of its column. ``ends`` are the
-        smallest and the largest possible figure. ``more`` contains further columns, such as
-        p-values.
+        figures, or two lists: for each figure, the index of its sum and the index of its column.
+        ``ends`` are the smallest and the largest possible figure. ``more`` contains further
+        columns, such as p-values.
         """
         estimate, error, down, up = (each[place] for each in self)
         is_known = np.isfinite(estimate)
@@ -218,7 +218,8 @@ class Windows:
         """Return bounds on standard errors of sums, after widening each window's error.
 
         ``more`` are the positive weights, and ``less`` the absolute values of the negative weights.
-        ``widening`` and ``widening_of_less`` are the factors of the respective windows.
+        ``widening`` contains the factors for the errors of windows with positive weights, and
+        ``widening_of_less`` the factors for windows with negative weights.
         """
         of_more, of_less = self._fresh(more, widening), self._fresh(less, widening_of_less)
         positive, negative = more @ (widening * self.lasting), less @ (widening_of_less * self.lasting)

@@ -136,7 +136,7 @@ def stratum_name(metric: str, stratum: str) -> str:
 
 
 def counted_apart(registry: Registry, tallies: Iterable[Tally]) -> Iterator[Tally]:
-    """Yield each tally with the name of its metric in `apart`, then the sums over strata."""
+    """Yield each tally with the name of its metric in `apart`, then sums of tallies over strata."""
     tallies_of: dict[tuple[str, str], list[Tally]] = {}
     former = former_metrics(registry)
     every = (*registry.metrics.values(), *(each.metric for each in former.values()))
@@ -312,7 +312,7 @@ def with_participation(
 def _check_enough(estimates: Iterable[MetricEstimate], registry: Registry, request: Request) -> None:
     """Raise `RequestError` if a window has more reports than there are installations.
 
-    For browsers, no number is refused. A browser with wiped storage reports again.
+    For browsers, no number of reports is refused. A browser with wiped storage reports again.
     """
     whole = [each for each in estimates if each.metric in registry.metrics]
     most = max(whole, key=lambda each: each.reports, default=None)

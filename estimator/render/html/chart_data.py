@@ -208,7 +208,7 @@ class MetricData(Record, frozen=True, kw_only=True):
 
     Attributes:
         kind: the kind of the metric's windows: day, week or month.
-        at: the position in the calendar of the window shown first.
+        at: the index, in the calendar, of the window that is shown first.
         lead: the position of the figure that is drawn over time, among the figures of all
             statistics.
         open: the positions of the open windows.

@@ -153,8 +153,8 @@ def view_of(  # noqa: PLR0913, PLR0917 all that is shown of a question
 
     ``windows`` are the estimates of the metric in chronological order, at least one. ``calendar``
     contains all windows of the same kind on the page. ``effects`` are the differences between
-    public strata, clearest first. ``titles`` are the titles of all metrics by name, for pairs of
-    metrics.
+    public strata, clearest first. ``titles`` contains the title of each metric by name, for the
+    sentences about pairs of metrics.
     """
     shown, positions, changes = highlight.shown, highlight.positions, highlight.changes
     shown = with_titles(shown, titles)

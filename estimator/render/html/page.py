@@ -42,7 +42,8 @@ PACKAGE: Final = "estimator.render.html"
 STYLE: Final = "report.css"
 
 SCRIPTS: Final = ("d3.min.js", "plot.umd.min.js", "numbers.js", "charts.js", "tables.js", "report.js")
-"""The scripts of a page, in the order in which they run: d3, Observable Plot, then this project's.
+"""The scripts of a page, in the order in which they run: d3, Observable Plot, then the scripts of
+this project.
 """
 
 OURS: Final = (STYLE, "numbers.js", "charts.js", "tables.js", "report.js")
@@ -78,7 +79,8 @@ class PageData(Record, frozen=True):
     """The data of all charts of a page.
 
     Attributes:
-        few: the minimum number of reports with which a chart's line passes through a window.
+        few: a number of reports. The line of a chart passes only through windows with at least this
+            number.
         calendars: for each kind of window, the name and the first day of every window.
         events: for each kind of window, the days and titles of the registry's events.
 

@@ -104,7 +104,7 @@ def purpose_text(purpose: str) -> str:
 
 
 def windows_text(windows: Sequence[str]) -> str:
-    """Return one window's name, or the first name, last name and number of several windows."""
+    """Return a text that names one window, or the range and the number of several windows."""
     return windows[0] if len(windows) == 1 else f"{min(windows)} to {max(windows)}, {len(windows):,} windows"
 
 
