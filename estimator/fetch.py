@@ -117,7 +117,7 @@ def fetch(
     Args:
         collector: the collector's URL.
         token: the secret of a read key of the collector.
-        preliminary: whether to request the snapshot of open windows as well.
+        preliminary: whether to request the snapshot of open windows, in addition to closed windows.
         bounds: the limits on the response, and the selected windows.
         timeout_s: the maximum number of seconds without a byte.
 
@@ -191,7 +191,7 @@ def _too_slow(collector: str) -> CollectorDownError:
 
 
 def _instant(text: str | None) -> datetime | None:
-    """Parse an instant with a time zone (RFC 3339). Return None if missing or invalid."""
+    """Parse an instant with a time zone (RFC 3339). Return None for a missing or invalid text."""
     try:
         instant = None if text is None else datetime.fromisoformat(text)
         return None if instant is None or instant.tzinfo is None else instant.astimezone(UTC)

@@ -68,7 +68,9 @@ HIGHEST: Final = 2.0**64
 """The largest ratio of error to target that the search considers. The smallest is 1 / `HIGHEST`."""
 
 HALVINGS: Final = 60
-"""The number of bisection steps, which determine the ratio to the last bit of a float."""
+"""The number of bisection steps, which determine the ratio of error to target to the last bit of a
+float.
+"""
 
 RESOLVED: Final = 2.0**-100
 """The minimum variance of the noise in `Curves`, as a fraction of the variance of a report. This
@@ -370,8 +372,8 @@ class Curves:
         floor: the variance of one report without noise, in squared units.
         noise: the variance of the noise, multiplied by 4 sinh(epsilon / 2)**2. A curve treats this
             product as constant.
-        most: the largest epsilon that each metric may have. reports: the number of reports that a
-            device sends on each metric in a window of the budget.
+        most: the largest epsilon that each metric may have.
+        reports: the number of reports that a device sends on each metric in a window of the budget.
 
     """
 

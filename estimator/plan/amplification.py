@@ -1,4 +1,4 @@
-"""The privacy loss of a report for users who trust the collector to publish only its tally.
+"""The privacy loss of a report for users who trust the collector to publish only tallies.
 
 The *local* epsilon of a report limits what a reader of this report can learn. If the collector
 publishes only the tally of a closed window, the other reports also hide the report. This effect is

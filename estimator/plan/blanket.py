@@ -60,7 +60,8 @@ below the geometric interpolation times e^(L^2 / 8), where L is the difference o
 nodes. E f(G) is at most this maximum times E e^(-t G). The factor E e^(-t G) is a power of a simple
 sum. With an approximately optimal t, the bound is nearly exact.
 
-Binomial distributions are bounded with floats. Each function states whether it rounds up or down.
+Bounds on binomial probabilities are computed with floats. The docstring of each function states
+whether the function rounds up or down.
 """
 
 from __future__ import annotations
