@@ -264,7 +264,7 @@ def stepped(law: ChannelLaw, frequencies: Floats, shares: Floats, *, smooth: boo
 
 
 def is_moving(shares: Floats, once: Floats) -> NDArray[np.bool_]:
-    """Return, for each tally, whether a step moved at least the share `SMALL_STEP`."""
+    """Return, for each tally, whether a step moved at least `SMALL_STEP` of all people."""
     moving: NDArray[np.bool_] = np.abs(once - shares).sum(axis=-1) >= SMALL_STEP
     return moving
 

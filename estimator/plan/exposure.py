@@ -321,7 +321,7 @@ def _distribution_of(loss: PrivacyLoss) -> _LossDistribution:
 
 
 def _on_grid(law: _LossDistribution, epsilon: float, step: float) -> _LossDistribution:
-    """Return the distribution with each loss rounded up to a multiple of the step."""
+    """Return the distribution with each loss rounded up to a multiple of ``step``."""
     points = np.ceil((law.first + np.arange(law.masses.size)) * (epsilon / step)).astype(np.int64)
     first = int(points[0])
     return _LossDistribution(first, np.bincount(points - first, law.masses).astype(np.float64), law.unbounded)

@@ -161,7 +161,10 @@ def _renewed(ceiling: Ceiling, budget: Budget, day: date) -> date | None:
 
 
 def paid_windows(metric: Metric, exhausted: Sequence[Exhaustion], today: date) -> PaidWindows | None:
-    """Return the windows of a metric that the budget certainly pays for, or None for all."""
+    """Return the windows of a metric that the budget certainly pays for.
+
+    None means all windows of the metric.
+    """
     if not exhausted:
         return None
     # A count is charged after its window has ended. The next window may be charged earlier.

@@ -83,7 +83,8 @@ def too_much(nanos: int, most: Fraction, *, may_be_wiped: bool) -> list[str]:
 
 
 COMMON: Final = 0.01
-"""A plan states how many devices must report before a text is found that this share of devices has.
+"""The share of devices that have a common text. A plan states how many devices must report before a
+common text is found.
 """
 
 DELTA: Final = 1e-6
@@ -434,9 +435,9 @@ def _share_errors(analysis: Analysis[Any], reports: int) -> ShareErrors | None:
 
 
 def _without_clips(metrics: Sequence[MetricPlan], people: Mapping[str, Numbers]) -> Iterator[str]:
-    """Yield a sentence for each metric with a range that no other range improves.
+    """Yield a sentence for each metric whose clipping range should remain unchanged.
 
-    Ranges are compared on the known answers.
+    For the known answers of such a metric, no other range gives a better mean.
     """
     for metric in metrics:
         if metric.metric in people and not metric.clips:

@@ -54,7 +54,7 @@ def usual_variance(metric: Metric) -> float:
     with epsilon.
 
     The worst-case variance of a share jumps at some epsilons. At these epsilons, the best design
-    changes between one that favors rare values and one that favors common values.
+    changes between a design that favors rare values and a design that favors common values.
     """
     analysis = analysis_of(metric)
     squares = analysis.squares
@@ -115,8 +115,8 @@ def least_count(other: float, reports: int) -> int | None:
     """Return the smallest number of supporting reports that shows a share above 0.
 
     The interval for the probability of a supporting report then lies above ``other``, which is the
-    probability that a report supports a value other than its answer. The result is None if even
-    ``reports`` supporting reports are too few.
+    probability that a report supports a given value although the device has another value. The
+    result is None if even ``reports`` supporting reports are too few.
     """
 
     def is_above(count: int) -> bool:

@@ -15,10 +15,10 @@ L, m / n)). For figures on a range of length 1:
   change.
 
 The command ``report --since DAY`` states the figures that have been higher or lower since a day. A
-change is *detected* if this command states it. The p-value must be at most 5%, corrected for all
-compared figures of all metrics. Let z be the normal quantile of the corrected level, and z' the
-normal quantile of 0.8. A change of z + z' standard errors is detected with a probability of at
-least 80%.
+change is *detected* if this command states it. For this, the p-value, corrected for all compared
+figures of all metrics, must be at most 5%. Let z be the normal quantile of the equivalent
+significance level without correction, and z' the normal quantile of 0.8. A change of z + z'
+standard errors is detected with a probability of at least 80%.
 """
 
 from __future__ import annotations
@@ -88,7 +88,7 @@ class SeenChange(Record, frozen=True):
 
 
 class Variances:
-    """The variance of a figure multiplied by the number of reports n, on a range of length 1."""
+    """The variance of a figure, times the number of reports n, for a range of length 1."""
 
     def __init__(self, analysis: Analysis[Any], worst: float) -> None:
         """Split the variance ``worst`` into a lasting part and a part new in each window."""

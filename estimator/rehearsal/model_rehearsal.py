@@ -1,8 +1,8 @@
 """The expected quality of a model, measured on people who were not used for training.
 
 The AUC measures the quality. The AUC is the probability that the model scores a random person with
-yes higher than a random person with no. A model that predicts nothing has an AUC of 0.5, and a
-perfect model has an AUC of 1.
+the label yes higher than a random person with the label no. A model that predicts nothing has an
+AUC of 0.5, and a perfect model has an AUC of 1.
 
 A table contains the true answers of some people. The table has one column per feature, and one
 column, named after the metric, for the label. Each row is a different person, unless a column
@@ -155,7 +155,7 @@ def rehearse_model(  # noqa: PLR0913, PLR0917 the inputs of a rehearsal
 ) -> ModelRehearsal:
     """Return the quality of a model with a yes/no label that is trained on reports.
 
-    Each of ``rounds`` rounds, at least 1, holds back other people and redraws the devices.
+    Each round holds back different people and redraws the devices. ``rounds`` is at least 1.
     ``after_round`` is called with 1 after each round.
     """
     encoded = np.array([metric.encode(answer, NO_COINS) for answer in people.answers])
