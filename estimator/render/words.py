@@ -398,7 +398,7 @@ def window_of(estimated: MetricEstimate) -> str:
 
 
 def central_line(estimated: MetricEstimate) -> str:
-    """Return a line on the privacy loss from publishing a tally, or "" if not requested."""
+    """Return a line on the privacy loss from publishing a tally, or "" if no loss was requested."""
     if estimated.central is None:
         return ""
     return f"  {estimated.window}: central {central_words(estimated.central)}, if only tallies are public"

@@ -126,8 +126,8 @@ def judged(
 def _judged_change(alert: Alert, changes: Changes, reports: int) -> JudgedAlert:
     """Return the outcome of an alert on a change.
 
-    The outcome contains the clearest change of the figure. Without a change, the outcome contains
-    the difference between the last window and the first.
+    The outcome contains the clearest change of the figure. If the figure did not change, the
+    outcome contains the difference between the last window and the first.
     """
     found = [each for each in changes.found if FigureKey(each.statistic, each.value) == alert.key]
     change = next(iter(found), changes.figure(alert.key))

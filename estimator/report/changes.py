@@ -7,9 +7,9 @@ population changed.
 windows' figures. The weights add up to 0.
 
 * The difference between the last window and the first window.
-* A trend: the rise of a straight line through all windows. The line is fitted by least squares,
-  weighted by the numbers of reports. Weights from estimated errors would be correlated with the
-  estimates.
+* A trend: the rise of a straight line through all windows. The line is fitted by weighted least
+  squares, and the weight of a window is its number of reports. Weights from estimated errors would
+  be correlated with the estimates.
 * A step: the mean of all reports since the beginning of some window, minus the mean of all earlier
   reports. Every window after the first is tried as the beginning of a step.
 

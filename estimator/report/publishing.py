@@ -11,7 +11,7 @@ these figures reveal no more about n than k reveals. The reason is that for each
 to k, every tally of k reports is the rounded form of some tally of n reports.
 `tests/exact/test_rounded_tallies.py` checks this claim for all small tallies. The rounded tally has
 fewer reports and wider intervals than the original tally. The wider intervals contain the true
-value at least as often.
+value at least as often as the intervals of the original tally.
 
 Further rules:
 

@@ -20,7 +20,8 @@ more about the quantile, but the share of a narrow candidate has more noise. The
 narrowest candidate that meets two conditions:
 
 * Every window has enough reports for a normal interval.
-* The standard error of the share is at most `WIDER_ERROR` times the error for the widest candidate.
+* The standard error of the share is at most `WIDER_ERROR` times the standard error for the widest
+  candidate.
 
 The choice depends only on the sum of all windows' counts, and on the number of reports of the
 smallest window. If nothing changed, this sum does not show which reports belong to which window.

@@ -30,8 +30,8 @@ below.
 
 **The bound O.** Let x and y be one person's answers in two windows, on a scale from 0 to 1, with
 means a and b in the population. Neither x·y nor (1-x)·(1-y) is ever below 0. The covariance of x
-and y is therefore never below -min(a·b, (1-a)·(1-b)). This minimum is reached if people say yes in
-one window and no in the other.
+and y is therefore never below -min(a·b, (1-a)·(1-b)). For answers of yes or no, this minimum is
+reached if nobody says yes in both windows, or if nobody says no in both windows.
 
 Let the two windows have m and n reports, with m at most n. If everyone in the first window is also
 in the second, the covariance of the windows' means is the covariance of x and y divided by n.
@@ -95,8 +95,8 @@ FARTHEST: Final = 5.0
 """A difference of this many standard errors is significant even among 87,000 comparisons (p =
 6e-7).
 
-With more confidence, Fieller's interval for a ratio widens faster than a normal interval. Intervals
-of ratios are therefore widened by Fieller's factor at this many standard errors.
+As the confidence increases, Fieller's interval for a ratio widens faster than a normal interval.
+Intervals of ratios are therefore widened by Fieller's factor at this many standard errors.
 """
 
 
@@ -366,8 +366,9 @@ def _greatest_widening(windows: Windows) -> float:
     off at the end of the range. Intervals from few reports cover the whole range, and are used only
     if every window has few reports.
 
-    Tests of many figures use quantiles farther from the center, where Student's distribution
-    exceeds the normal distribution by a larger factor. The result is at least this factor.
+    Tests of many figures use quantiles farther from the center, where the quantiles of Student's
+    distribution exceed those of the normal distribution by a larger factor. The result is at least
+    this factor.
     """
     enough = windows.reports[:, 0] >= EXACT_BELOW
     told = enough if enough.any() else np.full_like(enough, fill_value=True)

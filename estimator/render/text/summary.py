@@ -51,8 +51,8 @@ COMPARED = 2
 """The minimum number of windows for a comparison."""
 
 SHOWN_WINDOWS = 10
-"""The maximum number of windows that the summary lists for a metric, besides the window with all
-figures.
+"""The maximum number of windows that the summary lists for a metric, in addition to the window
+whose figures it shows in full.
 """
 
 HEADING = "estimate ± standard error, {confidence:.0%} interval{together}; --verbose shows all"
