@@ -58,8 +58,9 @@ def publish(
     """Update a public folder, which must be locked.
 
     Return two booleans: whether any file changed, and whether no window is published. ``registry``
-    contains all metrics, and ``tallies`` the windows that may be published. ``advance`` is called
-    with the number of tallies just estimated. Raise `OutputError` if a file cannot be written.
+    contains all metrics, and ``tallies`` the tallies of the windows that may be published.
+    ``advance`` is called with the number of tallies just estimated. Raise `OutputError` if a file
+    cannot be written.
     """
     public = publishable(registry)
     estimates = {name: known_estimates(folder, name, public) for name in public.metrics}

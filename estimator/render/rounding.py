@@ -66,7 +66,7 @@ POINT_FIGURES: Final = 4
 """The number of significant digits of a figure with an interval of length 0."""
 
 DUST: Final = 1e-12
-"""An interval is a single point if its length is at most this fraction of its larger end.
+"""An interval counts as a single point if its length is at most this fraction of its larger end.
 
 Such small lengths are rounding errors of float arithmetic.
 """

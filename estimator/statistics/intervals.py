@@ -54,8 +54,8 @@ from estimator.statistics.arrays import Counts, Floats, Reports
 from estimator.statistics.confidence import EXACT_BELOW, FEW, TAIL, Z, binomial_chance, bisected, tail_of, z_of
 
 GAMBLERS: Final = 5
-"""The number of gamblers. Each uses the best stake for a different variance of the numbers. With 20
-to 10,000 numbers, more gamblers narrowed no measured interval by 2% or more.
+"""The number of gamblers. Each gambler uses the best stake for a different variance of the numbers.
+With 20 to 10,000 numbers, more gamblers narrowed no measured interval by 2% or more.
 """
 
 POWERS: Final = -np.linspace(0, 0.5, GAMBLERS)
@@ -296,7 +296,10 @@ def score_intervals(
 
 
 def _solved(shares: Floats, own: Floats | float, other: Floats | float, scale: Floats | float) -> tuple[Floats, Floats]:
-    """Return both solutions of (estimate - share)**2 = ``scale`` * variance of one report."""
+    """Return both solutions x of the equation (share - x)**2 = ``scale`` * v(x).
+
+    Here, v(x) = own * x + other * (1 - x) - x**2 bounds the variance of a report's score.
+    """
     center = shares + scale * (own - other) / 2
     half_width = np.sqrt(np.maximum(0.0, center**2 - (1 + scale) * (shares**2 - scale * other)))
     return (center - half_width) / (1 + scale), (center + half_width) / (1 + scale)

@@ -29,7 +29,7 @@ With fifty metrics, 90 windows take 1.5 MB.
 """
 
 OPEN_WINDOWS: Final = 7
-"""The number of newest windows with visible details. Seven days are a week."""
+"""The number of newest windows whose details are visible at first. Seven days are a week."""
 
 
 class DevicesOverTime(NamedTuple):
@@ -69,7 +69,7 @@ def newest(windows: Iterable[Window], registry: Registry) -> list[Window]:
 
 
 def standing_of(page: Page, windows: Sequence[ArchivedWindow] = (), absent: str = NO_REPORTS) -> Standing:
-    """Return the latest results of each metric on a page, with its first and last window.
+    """Return the latest results of each metric, with the metric's first and last window.
 
     ``windows`` are the archived windows, newest first. ``absent`` is the text for a metric without
     estimates.
@@ -122,12 +122,12 @@ def devices_of(estimates: Sequence[MetricEstimate]) -> list[DevicesTakingPart]:
 
 
 def on_all_windows(page: Page, standing: Standing) -> dict[str, Any]:
-    """Return the values for the template of an archive's page, besides the metrics."""
+    """Return the values, apart from the metrics, for the template of an archive's page."""
     return {"standing": standing, "devices": _over_time(page, standing), "open_windows": OPEN_WINDOWS}
 
 
 def for_the_public(page: Page, standing: Standing, registry: Registry) -> dict[str, Any]:
-    """Return the values for the template of a public page, besides the metrics.
+    """Return the values, apart from the metrics, for the template of a public page.
 
     The page, the results and the registry contain only metrics that may be published.
     """
