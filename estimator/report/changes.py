@@ -53,7 +53,7 @@ and no output format claims that they did not change:
 * Texts that were found. A window lists a text only if noise or chance did not hide the text, so the
   estimates are too large on average.
 * Named texts in the same hash cell as another named text.
-* Shares among those who answered. These shares are ratios of tested shares.
+* Shares among the devices that answered. These shares are ratios of tested shares.
 * Means and shares within a group if the share of the group is less than 10 of its standard errors
   in some window. The errors of these figures are too skewed.
 * Coefficients of models. Each window has its own model.

@@ -37,7 +37,7 @@ Estimated = TypeVar("Estimated", bound=MetricEstimate)
 STATISTICS: Final = ("difference", "difference_of_means")
 
 REACH: Final = 3.9
-"""The distance of the share of answers above a suggested threshold from 1/2, in standard errors.
+"""The distance from 1/2, in standard errors, of the share of answers above a suggested threshold.
 
 If the distance is small, the next report may not show on which side of the threshold the median
 lies. If the distance is large, the threshold is far from the median. The interval of the share

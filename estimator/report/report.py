@@ -292,8 +292,8 @@ def check_ranges(registry: Registry, ranges: Sequence[tuple[str, float, float]])
     """Check that each range is within the possible answers of a metric with a distribution.
 
     Each range consists of a metric's name, a start and an end. Raise `UnknownMetricError` if the
-    registry does not define a metric. Raise `RequestError` if the share of a range cannot be
-    estimated.
+    registry does not define the metric of a range. Raise `RequestError` if the share of a range
+    cannot be estimated.
     """
     for name, start, end in ranges:
         metric = metric_named(registry, name)

@@ -147,7 +147,7 @@ class Sums(NamedTuple):
         return Figures(like.labels, low, high, estimate, error, **more)
 
     def unbounded(self) -> Sums:
-        """Return the sums with infinitely wide intervals, as for too few reports."""
+        """Return the sums with infinitely wide intervals, which mean too few reports."""
         everything = np.full_like(self.down, np.inf)
         return self._replace(down=everything, up=everything)
 
@@ -377,7 +377,7 @@ def _greatest_widening(windows: Windows) -> float:
 
 
 def pooled(estimates: Sequence[MetricEstimate], metrics: Mapping[str, Metric]) -> tuple[Pooled, ...]:
-    """Estimate each metric with reports in several windows from all these windows together.
+    """Estimate each metric from all its windows together if several windows have reports.
 
     The estimates are in the order of the metrics, then of the windows.
     """
