@@ -77,7 +77,7 @@ Any other error counts as a failure of the command.
 
 
 class Commands(click.Group):
-    """The group of commands, with imports of commands on first use.
+    """The group of commands, which imports a command at its first use.
 
     The group converts errors to messages and exit statuses.
     """

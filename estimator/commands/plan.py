@@ -42,13 +42,13 @@ LEAST_DELTA = 1e-9
 NO_POPULATION: Final = "[app] states no population, so there was no check for questions that would show nothing"
 
 ERRORS = (1e-102, 1e100)
-"""The limits of ``--wanted-error``: 1% of the narrowest possible range, and the widest range."""
+"""The limits of ``--wanted-error``: 1% of the narrowest range of answers, and the widest range."""
 
 MOST_WINDOWS: Final = 10_000
 """The maximum value of ``--windows``."""
 
 WEIGHTS = (1e-9, 1e9)
-"""The limits of weights. Floats can then represent every squared error divided by a weight."""
+"""The limits of ``--weight``. Floats can then represent every squared error divided by a weight."""
 
 
 class MetricValue(click.ParamType[tuple[str, float]]):
@@ -244,7 +244,7 @@ def _statement(registry: Registry, old: Registry | None, language: str, *, is_ch
 
 
 def _people(registry: Registry, population: int, shares: Path | None, pilot: Path | None) -> dict[str, Numbers]:
-    """Return the assumed distribution of answers for each metric about a number.
+    """Return the assumed distribution of answers for each metric whose answers are numbers.
 
     The source is a file of shares, or the last window of a pilot's tallies.
     """
@@ -299,7 +299,7 @@ def _by_metric(registry: Registry, values: Sequence[tuple[str, float]]) -> dict[
 
 
 def _check_errors(registry: Registry, target_errors: Mapping[str, float]) -> None:
-    """Refuse a target error that is not smaller than the figure's range."""
+    """Refuse a target error that is not smaller than the range of the metric's figure."""
     for name, error in target_errors.items():
         width = width_of(analysis_of(registry.metric(name)))
         if error >= width:
@@ -310,9 +310,9 @@ def _check_errors(registry: Registry, target_errors: Mapping[str, float]) -> Non
 
 
 def _check(new: Registry, old: Registry | None, day: date, at_most: float | None, population: int | None) -> None:
-    """Print the changes of the text for users and of the yearly privacy loss, and print warnings.
+    """Print how the text for users and the yearly privacy loss change, and print warnings.
 
-    With a known number of devices, this includes a warning about each metric with useless figures.
+    If the number of devices is known, there is a warning for each metric whose figures are useless.
     The exit status is 1 if there are warnings.
     """
     for remark in [] if old is None else [*differences.between(old, new), *remarks(old, new)]:

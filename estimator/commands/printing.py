@@ -36,7 +36,7 @@ def print_alerts(alerts: Sequence[JudgedAlert]) -> bool:
 
 
 NAMED: Final = 3
-"""The maximum number of listed tallies for each reason."""
+"""The maximum number of skipped tallies that are listed for each reason."""
 
 
 def skipped_lines(skipped: Iterable[Skipped], remedy: str = "") -> Iterator[str]:

@@ -55,7 +55,7 @@ FEWEST_ROUNDS: Final = 2
 """
 
 FACTORS: Final = (0.5, 1, 2)
-"""The default multiples of the registry's epsilon without ``--loss``."""
+"""The factors that give the default epsilons from the registry's epsilon, without ``--loss``."""
 
 
 @click.command(
@@ -157,7 +157,7 @@ def _last_closed(now_s: float, kind: WindowKind) -> Window:
 
 
 def _check_files(page: Path | None, out: Path | None, read: Sequence[Path | None]) -> None:
-    """Refuse to overwrite input files or foreign files, and to write a file twice."""
+    """Refuse to overwrite input files and files that no report wrote, and to write a file twice."""
     files = [file for file in (page, out) if file is not None]
     if page is not None and page == out:
         raise click.UsageError(f"--html and --tallies-out both name {page}; name two files")

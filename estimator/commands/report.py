@@ -61,7 +61,7 @@ NEXT_STEPS: Final = {"html": "; open it in a browser", "model": "; an app can sh
 """A hint after writing a file, by format."""
 
 CLOSED_ONLY: Final = "only closed windows were read; to include open windows, add --preliminary"
-"""A hint if a collector returned no tallies."""
+"""The hint that is printed if a collector returned no tallies."""
 
 STDOUT: Final = Path("-")
 """The usual file name for standard output, which this command refuses."""
@@ -176,7 +176,7 @@ def _form_of(output: Path | None) -> str:
 
 
 def _check_output(form: str, output: Path | None, *, verbose: bool) -> None:
-    """Refuse an unsuitable output."""
+    """Refuse an output that does not suit the format, and a file that no report wrote."""
     if output is None and form in BINARY_FORMATS:
         raise click.UsageError(f"{form} is a binary format; add --output FILE")
     if verbose and form != "table":
@@ -223,7 +223,7 @@ def _content(  # noqa: PLR0913 the contents, and their format
 
 
 def table_of(report: EstimateReport, stream: TextIO | None, *, verbose: bool) -> str:
-    """Return the report as a table, in the style of a stream, or for a file without a stream.
+    """Return the report as a table in the style of ``stream``, or in plain style if it is None.
 
     If ``verbose``, the table shows every figure and column.
     """

@@ -72,7 +72,7 @@ class ScriptedCollector:
         return received
 
     def answer(self, request: ReceivedRequest) -> tuple[int, dict[str, str], bytes, Scripted]:
-        """Store a request, and return its status, headers, body, and entry in the script."""
+        """Store a request. Return the response's status, headers, body, and entry in the script."""
         script: Scripted = self._script.popleft() if self._script else {"refuse": {}}
         self._received.append((request, script))
         if script.get("kill"):
@@ -123,6 +123,6 @@ def _handler(collector: ScriptedCollector) -> type[BaseHTTPRequestHandler]:
         do_GET = do_PUT = do_HEAD = do_POST  # noqa: N815 a client may follow a redirect with any of them
 
         def log_message(self, *_: object) -> None:
-            """Log nothing, because the report lists all failures."""
+            """Log nothing, because the conformance report lists all failures."""
 
     return Handler

@@ -17,7 +17,7 @@ Line = dict[str, Any]
 
 
 def laws(program: Program, coins: Mapping[str, Any]) -> Iterator[Case]:
-    """Yield a case for each mechanism, input and list of coins' outcomes in the vectors."""
+    """Yield a case for each combination of mechanism, input and coins' outcomes in the vectors."""
     for vector in coins["channels"]:
         mechanism = vector["mechanism"]
         common = {"do": "perturb", **{key: vector[key] for key in ("mechanism", "integers", "odds") if key in vector}}
@@ -47,7 +47,7 @@ def answers(
 
 
 def editions(program: Program, vectors: list[dict[str, Any]], compiled: Mapping[str, Any]) -> Iterator[Case]:
-    """Yield a case for each definition, which compares the canonical text and the edition."""
+    """Yield, for each definition, a case that compares its canonical text and its edition."""
     for vector in vectors:
         metric = _metric(vector, compiled)
         line = {
@@ -62,7 +62,7 @@ def editions(program: Program, vectors: list[dict[str, Any]], compiled: Mapping[
 
 
 def windows(program: Program, vectors: Mapping[str, Any]) -> Iterator[Case]:
-    """Yield a case for each instant, for each name of a window, and for each invalid name."""
+    """Yield a case for each instant, each window name, and each invalid name in the vectors."""
     for vector in vectors["of"]:
         texts = {kind: vector[kind] for kind in ("day", "week", "month")}
         line = {"do": "window", "at": vector["instant_s"]}
@@ -121,7 +121,7 @@ def _compared(
     """Send a line to the program, and return the case that compares its answer.
 
     ``expected`` contains, for each rule, a member of the answer and its expected value. The case
-    fails at the first rule with a different value.
+    fails at the first rule for which the answer has a different value.
     """
     first = next(iter(expected)).partition(" ")[0]
     try:

@@ -64,7 +64,7 @@ def _answered(vector: Mapping[str, Any]) -> Iterator[Step]:
 def play_histories(
     program: Program, registries: Mapping[str, Any], histories: Iterable[Mapping[str, Any]]
 ) -> Iterator[Case]:
-    """Play the histories. Yield a case for each history, with the first broken rule."""
+    """Play the histories. Yield a case for each history, with the first rule broken, if any."""
     with ScriptedCollector(program.kill) as collector, TemporaryDirectory() as folder:
         for place, history in enumerate(histories):
             case_class = next(each for each in CaseClass if each.label == history["class"])
@@ -157,11 +157,11 @@ class _PlayedDevice:
 
 
 def _check_sizes(received: list[tuple[ReceivedRequest, Scripted]]) -> None:
-    """Compare the number of reports in each upload with the script.
+    """Compare the number of reports in each upload with the number that the script expects.
 
     Raises:
         NotSupportedError: if the program divides reports among uploads differently. The script's
-            verdict then does not fit.
+            verdict then does not fit the upload.
     """
     for request, script in received:
         if script.get("reports", 0) != 0 and request.body.count(b'"metric"') != script["reports"]:

@@ -27,7 +27,7 @@ class RefusedLineError(Exception):
 
 
 class Program:
-    """A program that drives an SDK. After `kill`, the next call of `ask` starts it again.
+    """A program that drives an SDK. After `kill`, the next call of `ask` restarts it.
 
     Attributes:
         name: the name of the program, from its answer to ``hello``.

@@ -1,4 +1,4 @@
-"""Checks a device's requests, alone and together, against the rules of ``docs/protocol``."""
+"""Checks of a device's requests, singly and as a whole, against the rules of ``docs/protocol``."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ class Arrived(NamedTuple):
     alone: tuple[str, ...] = ()
 
     def __str__(self) -> str:
-        """Return a description for people."""
+        """Return a description of the reports and uploads, for people."""
         parts = (
             ("for the first time", self.sent),
             ("again, the same bytes of upload", self.again),
@@ -74,7 +74,8 @@ class DeviceTraffic:
     def label(self, key: ReportKey) -> str:
         """Return a report's label, such as ``theme 2026-11-18``.
 
-        A report outside the first registry also has the registry's name in its label.
+        If a report belongs to a later registry than the first, its label ends with this registry's
+        name.
         """
         metric, edition, window = key
         first, *others = self._registries.items()

@@ -1,9 +1,10 @@
 """The discovery of unlisted texts in a tally, level by level, from prefixes to whole texts.
 
 Each device belongs to a random group. The groups report on prefixes of increasing length, so each
-level of the search uses another group. A found text is then confirmed by other groups.
+level of the search uses a different group. The groups that did not help to find a text then confirm
+the text.
 
 Source: Wang, Li & Jha 2021, "Locally differentially private heavy hitter identification", sections
-4 and 5. In contrast to the source, each group has its own public hash function from prefixes to
-cells, and found texts are tested.
+4 and 5. This package differs from the source in two ways. Each group has its own public hash
+function, which maps a prefix to an integer (its *cell*). Found texts are tested statistically.
 """

@@ -1,11 +1,12 @@
-"""The probability of finding a text with a given share of people.
+"""The probability of finding a text that a given share of people have.
 
-At each level of the search, up to the length of the text, the text's prefix must be among the best
-prefixes. The groups of devices that were not used for these levels must then confirm the text.
+At each level of the search, up to the length of the text, the text's prefix must be among the
+prefixes with the most evidence. The groups of devices that were not used for these levels must then
+confirm the text.
 
 Three assumptions simplify the computation:
 
-* The numbers of supporting reports are normally distributed.
+* The number of reports that support a text's cell is normally distributed.
 * Two texts never have the same hash.
 * The text shares no prefix with other texts, which is the worst case.
 
@@ -33,7 +34,7 @@ from estimator.statistics.arrays import Floats
 from estimator.statistics.confidence import bisected, z_of
 
 OFTEN: Final = 0.9
-"""The probability of finding a text, for the smallest share in a plan."""
+"""The probability of finding a text that has the smallest share stated in a plan."""
 
 SHORT: Final = 6
 """The number of letters of a short text in plans. Longer texts must survive more levels."""
@@ -47,7 +48,10 @@ _POINTS: Final = 301
 """The number of grid points in `_passed`."""
 
 _FARTHEST: Final = 9.0
-"""The largest considered size of a standard normal variable. Rounding errors exceed the rest."""
+"""The largest absolute value of a standard normal variable that sums include.
+
+Larger values are less likely than the relative size of rounding errors.
+"""
 
 _MOST_REPORTS: Final = 1e12
 
@@ -109,15 +113,15 @@ class Power:
     def reports_to_find(self, share: float, letters: int) -> int | None:
         """Return the number of reports for finding a text with probability `OFTEN`.
 
-        Return None above `_MOST_REPORTS`.
+        Return None if more than `_MOST_REPORTS` would be needed.
         """
         return _whole(_least(lambda reports: self.chance_to_find(share, letters, reports), _MOST_REPORTS))
 
     def reports_to_see(self, share: float, letters: int) -> int | None:
         """Return the number of reports for detecting a requested text with probability `OFTEN`.
 
-        A text is detected if the interval of its share lies above 0. Return None above
-        `_MOST_REPORTS`.
+        A text is detected if the interval of its share lies above 0. Return None if more than
+        `_MOST_REPORTS` would be needed.
         """
         return _whole(_least(lambda reports: self.chance_to_see(share, letters, reports), _MOST_REPORTS))
 
@@ -160,7 +164,10 @@ def deviation_to_confirm(levels_left: int) -> float:
 
 
 def _passed(means: Sequence[float], bars: Sequence[float]) -> float:
-    """Return the probability that a running sum of normal numbers always reaches its bar."""
+    """Return the probability that a running sum of normal variables is never below its minimum.
+
+    ``means`` contains the mean of each variable, and ``bars`` the minimum of the sum at each step.
+    """
     grid = np.linspace(-1, 1, _POINTS) * 8 * sqrt(len(means))
     kernel, density = _kernel(len(means)), np.zeros(_POINTS)
     density[_POINTS // 2] = 1

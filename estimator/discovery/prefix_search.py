@@ -7,11 +7,12 @@ found so far. The level keeps the continuations with the most evidence, which ar
 A survivor that is a whole text becomes a candidate.
 
 Continuations are ranked by evidence: the logarithm of the odds that a common text begins with them.
-The evidence of earlier levels counts too. Exactly one continuation of a prefix is assumed to be
-right, so the continuations share the probability of the prefix equally. A prefix with little
-evidence at one level can therefore recover at the next level. The continuations of a very common
-prefix do not displace all others. Fano 1963, "A heuristic discussion of probabilistic decoding",
-ranks the paths of a code in this way.
+The evidence of a continuation includes the evidence of its prefix at earlier levels. It is assumed
+that exactly one continuation of a prefix begins a common text, so the continuations share the
+probability of the prefix equally. A prefix with little evidence at one level can therefore recover
+at the next level. For the same reason, the continuations of a very common prefix do not displace
+all other continuations. Fano 1963, "A heuristic discussion of probabilistic decoding", ranks the
+paths of a code in this way.
 
 Texts have more bits than machine integers. Arrays store them as integers of several limbs (machine
 words), because processing texts one by one would take seconds.
@@ -47,8 +48,9 @@ text by chance.
 MARGIN: Final = 3.0
 """The assumed support for a barely detectable text in one group, in standard errors above chance.
 
-Evidence compares the hypothesis of this text with the hypothesis of chance. A prefix has about a
-thousand continuations. About one continuation exceeds this margin by chance.
+The evidence for a cell compares two hypotheses: a barely detectable text has this cell, or nobody's
+text has it. A prefix has about a thousand continuations. By chance, the support for about one of
+them exceeds this margin.
 """
 
 EXPECTED: Final = 32
@@ -74,8 +76,8 @@ class CandidateText(NamedTuple):
     """A candidate text, before its confirmation.
 
     Attributes:
-        number: the text as an integer, with equally many bits for each letter and the length of the
-            longest possible text.
+        number: the text as an integer, with the same number of bits for every letter. All texts are
+            padded with zeros to the length of the longest possible text.
         found_by: the number of groups that found the text. For instance, 3 means the groups 0, 1
             and 2.
         risk: the maximum probability of confirming the text if nobody has it.
@@ -125,7 +127,7 @@ def risks_of(candidates: int, levels_left: int) -> list[float]:
 
 
 class _Prefixes(NamedTuple):
-    """The survivors of the previous level without the end of their text.
+    """The survivors of the previous level that do not contain the end of a text.
 
     Attributes:
         numbers: the prefixes as integers, with zeros in place of later bits.
@@ -152,7 +154,7 @@ class _Survivors(NamedTuple):
     evidence: Floats
 
     def prefixes(self) -> _Prefixes:
-        """Return the survivors without the end of their text, with their probabilities."""
+        """Return the survivors that do not contain the end of a text, with their probabilities."""
         goes_on = ~self.ended
         numbers = TextNumbers(self.numbers.kind, self.numbers.limbs[:, goes_on])
         return _Prefixes(numbers, -np.logaddexp(0.0, -self.evidence[goes_on]))
@@ -165,7 +167,7 @@ class _Level(NamedTuple):
         kind: the kind of the metric.
         tables: the reports of the groups.
         place: the index of the group that reports on this level, from 0.
-        prefixes: the survivors of the previous level without the end of their text.
+        prefixes: the survivors of the previous level that do not contain the end of a text.
         known: the number of bits in each of these prefixes.
     """
 
@@ -180,7 +182,7 @@ class _Level(NamedTuple):
         return self.kind.groups(self.tables.law.points)[self.place]
 
     def continuations(self) -> Iterator[tuple[Counts, Continuations]]:
-        """Yield batches of prefix indices, each with the common continuations of its prefixes."""
+        """Yield batches of prefix indices, each with the continuations of all prefixes in it."""
         begun_bits = self.known % self.kind.letter_bits
         begun = self.prefixes.numbers.bits(self.kind.bits - self.known, begun_bits)
         for alike in dict.fromkeys(begun.tolist()):

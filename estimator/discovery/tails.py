@@ -2,8 +2,8 @@
 
 The estimated share of a text is a linear function of the number of reports that support the text's
 cells. This number is binomial (`estimator.discovery.texts`). If many texts are tested together, a
-change is significant only at many standard errors from 0. So far from 0, a binomial distribution
-can have heavier tails than a normal distribution.
+change is significant only at many standard errors from 0. At this distance from 0, a binomial
+distribution can have heavier tails than a normal distribution.
 
 This module computes factors for widening the errors. A factor is the distance from an estimate to
 its exact limit (Clopper & Pearson 1934), divided by the distance to its normal limit. Both limits
@@ -27,10 +27,10 @@ _POINTS: Final = 65
 """The number of shares from 0 to 1 for computing ratios of distances."""
 
 _STEPS: Final = 4
-"""The number of steps per doubling for rounding down numbers of reports.
+"""The number of allowed values, per doubling, to which numbers of reports are rounded down.
 
-Even a million texts then have only a few different numbers. Rounding down is safe, because fewer
-reports have heavier tails.
+Even a million texts then have only a few different numbers of reports. Rounding down is safe,
+because fewer reports have heavier tails.
 """
 
 

@@ -1,13 +1,14 @@
 """The shares of texts in a tally: texts that a search finds, or that an analyst requests.
 
-A found text is confirmed by other groups than those that found it. The reports of the confirming
-groups that support the text's cells are added up. Devices draw their groups independently of their
+A found text is confirmed by other groups than those that found it. In the confirming groups, the
+reports that support the text's cells are counted. Devices draw their groups independently of their
 texts, so the sum is binomial. The hash functions are public, so shared cells of candidates are
 known. The reports of a shared cell count for neither candidate.
 
 The share of a text's cell includes unlisted texts in the same cell, which must be subtracted.
-Unlisted texts are in every cell equally often. Lists also affect the estimates of all third cells
-equally (`client_sdk.protocol.mechanisms.grouped_geometry`).
+Unlisted texts are in every cell equally often. If answers are lists, two texts of a list also bias
+the estimates of all other cells, by the same amount
+(`client_sdk.protocol.mechanisms.grouped_geometry`).
 
 Let k be the number of a group's cells without *other* listed texts and without dummies. One of
 these cells is the text's own. Let s be the share of the text's cell, and R the total share of the k
@@ -37,7 +38,7 @@ from estimator.statistics.arrays import Counts, Floats
 from estimator.statistics.confidence import binomial_tail, chi_square_tail, tail_of, z_of
 
 UNLIKELY: Final = 0.001
-"""The p-value of a test below which groups contradict each other about a text's share."""
+"""Groups contradict each other about a text's share if a test has a p-value below this number."""
 
 LEAST_DEVIATION: Final = 1.5
 """The minimum support of a tested candidate, in standard errors above chance."""
@@ -49,9 +50,9 @@ class Texts:
 
     Attributes:
         shares: the share of each text. Found texts are sorted by share, the most common first.
-        unclear: the texts with contradicting groups, and the requested texts without a confirming
-            group. ``shares`` contains an unclear text only if an analyst requested the text and
-            some group is usable.
+        unclear: the texts about which groups contradict each other, and the requested texts without
+            a confirming group. ``shares`` contains an unclear text only if an analyst requested the
+            text and some group is usable.
         candidates: the number of tested texts.
         certain: the number of texts that certainly occur, with a joint confidence of 95%.
         sharing: the requested texts that share a cell with another requested text in some group.
@@ -132,7 +133,7 @@ def _shares(confirmation: Confirmation, places: NDArray[np.int64], labels: list[
 
 
 class RestOfCells(NamedTuple):
-    """For each text, the cells of a group without other listed texts and without dummies.
+    """For each text, the cells of a group that contain neither a dummy nor another listed text.
 
     Attributes:
         cells: k, the number of these cells, at least 2; shape (texts,).
@@ -222,7 +223,7 @@ class Confirmation:
         """Return a confirmation without the cells that a candidate shares with ``others``.
 
         Args:
-            others: whether other candidates must not use each candidate's cells, shape
+            others: for each candidate, whether the other candidates must not use its cells, shape
                 (candidates,).
         """
         alone = [np.bincount(cells[others], minlength=self.tables.law.cells)[cells] == others for cells in self.cells.T]
@@ -271,12 +272,12 @@ class Confirmation:
 
     @property
     def _rest(self) -> RestOfCells:
-        """For each candidate, the cells of a group without other listed candidates."""
+        """For each candidate, the cells of a group that contain no other listed candidate."""
         return RestOfCells.from_cells(self._every, self._in_cells, self._errors, self.listed & (self.reports > 0))
 
     @property
     def _every(self) -> RestOfCells:
-        """All cells without the dummies. The confirming groups yield the shares of the dummies."""
+        """All cells except the dummies, whose shares are estimated from the confirming groups."""
         law = self.tables.law
         supported = self.tables.supported[-CONFIRMING:, law.cells :].sum(axis=0)
         reports = np.maximum(1, self.tables.reports[-CONFIRMING:].sum())

@@ -7,8 +7,8 @@ also an upper limit of F(40). A lower limit of the mean is also a lower limit of
 are valid for every population.
 
 The mean over a long range has little noise. The mean over a short range is closer to F at the
-range's ends. The fitted histogram selects the range with the narrowest expected limit. The limit
-itself does not depend on the histogram.
+range's ends. A histogram fitted to the tally selects the range with the narrowest expected limit.
+For a given range, the limit does not depend on this histogram.
 
 This package imports the packages likelihood, decoders and statistics.
 """

@@ -7,7 +7,7 @@ over some successive cells limits F at the ends of these cells (see the package)
 **Shares of ranges.** The share of answers within a range is F at its end minus F at its start. The
 upper limit of this share uses means over cells outside the range. The lower limit uses means over
 cells within the range. The limits are valid whether or not an answer exactly at an end is counted.
-A range of a single cell has no room for two means, so the lower limit of its share is 0.
+A range of a single cell has no room for one mean at each end, so the lower limit of its share is 0.
 
 **The band** limits F at some points of the grid simultaneously. F never falls. Between two points,
 F therefore lies between the lower limit at the point before and the upper limit at the point after.
@@ -20,12 +20,12 @@ wrong only if the test at one particular point is wrong: the first point at whic
 fixed sequence Bonferroni procedure for testing multiple endpoints"). The search for the upper end
 starts from the highest point.
 
-The test at a point uses the means of F over several numbers of cells together. With few reports,
-the error probabilities of all these means add up to half of the interval's error probability
-(Bonferroni). With more reports, means with too much noise are omitted (`Ranges.useful`), and
-`Ranges.tests` sets the error probabilities of the other means. In measurements, at most 5% of all
-tallies had a wrong lower or upper end, even with a gap next to a quantile. There is no proof of
-this limit.
+The test at a point combines several means of F, over ranges of different numbers of cells. With few
+reports, the error probabilities of all these means add up to half of the interval's error
+probability (Bonferroni). With more reports, means with too much noise are omitted
+(`Ranges.useful`), and `Ranges.tests` sets the error probabilities of the other means. In
+measurements, at most 5% of all tallies had a wrong lower or upper end, even if no answers were
+close to a quantile. There is no proof of this limit.
 
 **Moments** are the variance of all answers, and the mean of the answers within a range.
 """
@@ -45,7 +45,7 @@ from estimator.statistics.confidence import EXACT_BELOW
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Edges:
-    """Scores of symbols that limit the distribution function F at some points.
+    """The scores of the symbols, from which limits of F at some points are computed.
 
     Attributes:
         below: for each point, scores for the mean of F over some cells before the point, shape (m,
@@ -65,7 +65,7 @@ class Edges:
     def at(cls, tally: TallyRanges, places: Places, family: int) -> Edges:
         """Return the scores for the narrowest expected limits of F at some points.
 
-        At place -1, before the first point, F is 0. At the last point, F is 1.
+        At index -1, before the first point, F is 0. At the last point, F is 1.
         """
         sides = tally.ranges
         rising, falling = tally.chosen(family)
@@ -83,7 +83,7 @@ def shares_of_ranges(tally: TallyRanges, firsts: Places, lasts: Places, family: 
     """Return the lower and upper limits of the shares of ranges, each of shape (ranges,).
 
     Args:
-        tally: the ranges of the tally.
+        tally: the tally, with its estimates for ranges of the grid.
         firsts: the index of each range's first point. For counts, this is the first count.
         lasts: the index of each range's last point. For counts, this is the last count. For other
             numbers, this index is above the first index.
@@ -101,10 +101,10 @@ def shares_of_ranges(tally: TallyRanges, firsts: Places, lasts: Places, family: 
 
 
 def place_before(tally: TallyRanges, firsts: Places) -> Places:
-    """Return, for each range, the last point at which F counts no answer of the range.
+    """Return, for each range, the index of the last point before the answers of the range.
 
-    Points are given by their index. At index -1, before the first point, F is 0. If answers are
-    counts and a range begins with the count 3, the result is 2.
+    At index -1, before the first point, F is 0. If answers are counts and a range begins with the
+    count 3, the result is 2.
     """
     return np.where((firsts == 0) | tally.ranges.histogram.is_of_points, firsts - 1, firsts)
 
@@ -136,7 +136,7 @@ def band(tally: TallyRanges, places: Places, family: int = 1) -> tuple[Floats, F
     """Return simultaneous limits of the distribution function at some points, shape (places,).
 
     ``places`` are the indices of the points, in rising order. ``family`` is the number of
-    simultaneous 95% intervals, in which the band counts as one interval.
+    simultaneous 95% intervals. The whole band counts as one of them.
     """
     together = places.size * family
     rising, falling = tally.chosen(together)
@@ -178,7 +178,7 @@ def _joint(tally: TallyRanges, reach: float, family: int) -> tuple[float, int]:
     """Return two settings of the test at each point, for one end of a quantile's interval.
 
     * the number of tests that share the error probability
-    * the index of the smallest used number of cells in `WIDTHS`
+    * the index in `WIDTHS` of the smallest number of cells that the test uses
     """
     reports = int(tally.counts.sum())
     if reports < EXACT_BELOW:
@@ -197,10 +197,10 @@ STEPS: Final = 128
 def variance_interval(tally: TallyRanges, family: int = 1) -> tuple[float, float]:
     """Return the interval of the variance of the answers, in squared units of the answers.
 
-    For any number c, the variance has two terms. The first term is the mean squared distance of the
-    answers from c. The second term, the squared distance of the answers' mean from c, is
-    subtracted. This function uses the estimated mean as c, so the second term is small. Rounding to
-    the grid adds at most a quarter of a cell's squared length to the first term.
+    For any number c, the variance is the difference of two terms. The first term is the mean
+    squared distance of the answers from c. The second term is the squared distance of the answers'
+    mean from c. This function uses the estimated mean as c, so the second term is small. Rounding
+    to the grid adds at most a quarter of a cell's squared length to the first term.
     """
     points, is_of_points = tally.ranges.points, tally.ranges.histogram.is_of_points
     width = float(points[-1] - points[0])
@@ -224,11 +224,11 @@ def mean_within(tally: TallyRanges, first: int, last: int, family: int = 1) -> t
     """Return the interval of the mean of the answers within a range, in the unit of the answers.
 
     At the mean c, the signed distances of the answers in the range add up to 0. The interval
-    contains each c with a possible sum of 0. By partial integration, the sum for a range from a to
-    b is (b - c) F(b) + (c - a) F(a), minus the integral of F from a to b.
+    contains each c for which the limits of F allow the sum 0. By partial integration, the sum for a
+    range from a to b is (b - c) F(b) + (c - a) F(a), minus the integral of F from a to b.
 
     Args:
-        tally: the ranges of the tally.
+        tally: the tally, with its estimates for ranges of the grid.
         first: the index of the point a, the start of the range. For counts, a is the first count.
         last: the index of the point b, the end of the range. For counts, b is the last count.
         family: the number of simultaneous 95% intervals.

@@ -39,10 +39,10 @@ from estimator.statistics.confidence import CONFIDENCE, EXACT_BELOW, tail_of, z_
 from estimator.statistics.intervals import bounded_intervals, score_intervals
 
 ENOUGH = 10
-"""The minimum number of reports for a normal limit, per unit of the score's kurtosis.
+"""The minimum number of reports for a normal limit, divided by the kurtosis of the score.
 
-This number is smaller than for the mean of a number, because no interval is narrower than Wilson's.
-`python -m benchmarks coverage` measures the coverage.
+A mean of numbers requires more reports. Fewer are enough here, because no interval is narrower than
+Wilson's. `python -m benchmarks coverage` measures the coverage.
 """
 
 SILENT = 1e-12
@@ -63,22 +63,22 @@ standard error by 2 to 8% at epsilon 1. At epsilon 4, the reduction is 7% (squar
 MANY: Final = 1000
 """The minimum number of reports for selecting a reference population from the tally.
 
-With fewer reports, limits are often Bernstein's, which are proved only for scores that do not
-depend on the tally.
+With fewer reports, limits often follow from Bernstein's inequality. Such limits are proved only for
+scores that do not depend on the tally.
 """
 
 LUCK: Final = 0.5
-"""The deviation, in standard errors, from which a rejection counts as luck.
+"""The deviation of an estimate, in standard errors, from which a test's rejection counts as luck.
 
-`Ranges.useful` omits ranges that could reject a quantile's probability only with this deviation in
-the right direction. A deviation of 0.5 standard errors has a probability of 31%. With a smaller
-number, some intervals would be wider.
+`Ranges.useful` omits a range if its test could reject a quantile's probability only with at least
+this deviation in the right direction. A deviation of 0.5 standard errors has a probability of 31%.
+With a smaller number, some intervals would be wider.
 """
 
 Places = NDArray[np.int64]
 
 DRAWS: Final = 2**15
-"""The number of random draws in `joint_tests`, which estimate a quantile within 0.01."""
+"""The number of random draws in `joint_tests`, enough to estimate a 95% quantile within 0.01."""
 
 SEED: Final = 3
 """The fixed seed of the draws. A tally has the same intervals in every report."""
@@ -192,7 +192,7 @@ def _bernstein(
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Scores:
-    """The scores of a channel with m symbols and k inputs, which are the points of a grid.
+    """The scores of a channel's m symbols. The k inputs of the channel are the points of a grid.
 
     Attributes:
         shares: the score of each symbol for the share of each input, shape (m, k).
@@ -332,10 +332,11 @@ class Ranges:
     def useful(self, reach: float, reports: int, family: int) -> int:
         """Return the index of the smallest width with a useful test for a quantile's probability.
 
-        If the half-width of a range's interval exceeds ``reach``, the range can reject only by luck
-        (see `LUCK`). If the range is omitted, the other tests get a larger part of the error
-        probability. The choice depends on the counts only through the reference population, so it
-        is valid. If no range can reject, all widths are used.
+        If the half-width of a range's interval exceeds ``reach``, the test of this range can reject
+        the probability only by luck (see `LUCK`). If this test is omitted, the other tests get a
+        larger part of the error probability. Apart from the reference population, the choice does
+        not depend on the counts, so the intervals stay valid. If all tests can reject only by luck,
+        all widths are used.
 
         Args:
             reach: the distance from the quantile's probability to 0 (for a lower end) or to 1 (for
@@ -364,19 +365,19 @@ def deviations_of(integrals: Floats, law: Floats) -> Floats:
 
 
 def joint_tests(integrals: Floats, law: Floats) -> Floats:
-    """Return, for each width, the divisor of the error probability, shape (widths,).
+    """Return, for each width, the divisor of a test's error probability, shape (widths,).
 
     A quantile's test at a point consists of one test for each range of at least a given width. The
     test errs if any of these tests errs. The tests are strongly correlated, so the number of ranges
     (Bonferroni) would be too large a divisor. For instance, for `square-wave` at epsilon 1 on 33
-    points, 10 tests count as 2.6.
+    points, the divisor for 10 tests is 2.6.
 
     The computation uses the ranges at the first point, because no other point has more ranges. F is
     assumed to be constant. The largest deviation of the estimates, in standard errors, is then the
     maximum of correlated normal variables. Random draws give its 95% quantile. The error
     probability of each test is the probability that a single normal variable exceeds this quantile.
     The result is 2.5% (the error probability of one end) divided by the error probability of each
-    test. Ranges wider than the grid are not counted.
+    test. Ranges wider than the grid are left out.
 
     Args:
         integrals: the scores of the integrals of F, shape (m, k + 1).
@@ -432,7 +433,7 @@ class Seen:
         return lows.max(axis=0), highs.min(axis=0)
 
     def limits(self, chosen: Places, family: int) -> tuple[Floats, Floats]:
-        """Return the limits for the chosen width at each point, not clipped to 0..1."""
+        """Return the limits of F at each point, from the range of the chosen width, not clipped."""
         places = chosen, np.arange(chosen.shape[-1])
         return limits(self.means[places], self.variances[places], self.noise.at(*places), self.reports, family)
 

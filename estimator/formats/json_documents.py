@@ -27,7 +27,7 @@ _encode: Final = json.JSONEncoder(ensure_ascii=False, allow_nan=False).encode
 _encode_compactly: Final = json.JSONEncoder(separators=(",", ":"), allow_nan=False).encode
 
 FEWEST_VALUES: Final = 2
-"""The minimum number of values of a metric with shares."""
+"""The minimum number of figures in a `FigureGroup` with the statistic ``share``."""
 
 
 def as_json(document: Record) -> str:
@@ -41,7 +41,7 @@ def as_json(document: Record) -> str:
 
 
 def document_of(document: Record) -> dict[str, Any]:
-    """Convert a document to dicts and lists. The number of its schema, if any, comes first."""
+    """Convert a document to dicts and lists. Its schema number, if it has one, comes first."""
     number = {} if document.schema_number is None else {"schema": document.schema_number}
     return number | builtins_of(document)
 
@@ -75,7 +75,8 @@ def as_line(record: Record) -> str:
 def json_text(document: dict[str, Any]) -> str:
     """Return a document as JSON, with one line for each field and each member of a list.
 
-    Members of lists are not broken into lines, because this would take three times as long.
+    Each member of a list stays on one line. Breaking members into lines would take three times as
+    long.
     """
     fields = (f"  {_encode(name)}: {_lines(value)}" for name, value in document.items())
     return "{\n" + ",\n".join(fields) + "\n}\n"
@@ -135,7 +136,7 @@ def decode(document: object) -> EstimateReport:
 
 
 def _check(estimated: MetricEstimate, place: str) -> None:
-    """Refuse contradicting figures of one window."""
+    """Refuse an estimate of one window if its fields are invalid or contradict each other."""
     try:
         Window.parse(estimated.window)
     except WindowError as error:

@@ -8,7 +8,7 @@ apostrophe. A text that already begins with an apostrophe gets a second apostrop
 found text, remove one leading apostrophe. All other texts come from the registry or the analyst,
 and are written unchanged.
 
-pandas, polars and pyarrow are imported only for their own formats.
+The libraries pandas, polars and pyarrow are imported only by the functions that need them.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ FOUND_TEXT: Final = "found_text"
 DEVICES, TAKING_PART = "devices_taking_part", "share_taking_part"
 
 TRIAL: Final = "trial"
-"""The content of the column ``population`` for a trial. Reports of a trial are not from real users.
+"""The content of the column ``population`` if the reports come from a trial by the developers.
 """
 
 DESCRIPTIONS: Final = {
@@ -69,13 +69,14 @@ DESCRIPTIONS: Final = {
 """The possible values of the column ``statistic``, with their descriptions."""
 
 BOUNDS_MISS: Final = round((1 - PARTICIPATION_CONFIDENCE) / 2, 6)
-"""The probability that the true number of devices is below its interval.
+"""The probability that the number of devices is below the lower end of its confidence interval.
 
-In bounds for all installations, it is added to the error probability of the figure's own interval.
+The error probability of bounds for all installations is the sum of this probability and the error
+probability of the figure's own interval.
 """
 
 GUARD: Final = "'"
-"""An apostrophe makes a spreadsheet treat the cell as text."""
+"""The apostrophe that makes a spreadsheet treat a cell as text."""
 
 GUARDED: Final = (GUARD, *"=+-@\t\r\n", *"＝＋－＠")  # noqa: RUF001 spreadsheets treat full-width signs like the others
 """A found text with one of these characters at its beginning gets a leading apostrophe."""
