@@ -21,8 +21,8 @@ reasons:
   symbol rises and then falls. Each symbol is least likely at the first or the last input. The first
   symbol is most likely at the first input, and the last symbol at the last input.
 * Added noise: the probability of a symbol decreases with its distance from the input. The largest
-  ratio occurs at or next to an end of the range. The pair is the first and the last input, the
-  first two inputs, or the last two inputs.
+  ratio occurs at or next to an end of the range. One of three pairs is therefore a worst pair: the
+  first and the last input, the first two inputs, or the last two inputs.
 
 If the largest ratio in the sample *equals* the declared ratio, the walk proves that this ratio
 occurs. Only the reasons above show that no other pair has a larger ratio.
@@ -72,7 +72,10 @@ SEED = 1
 """The fixed seed for the choice of inputs. All audits of a registry have the same result."""
 
 MOST_SETS = 2**8
-"""The maximum number of possible sets, and the maximum whole number, for checking all of them."""
+"""The maximum number of possible sets for checking every set.
+
+Whole numbers are all checked if the largest one is below this number.
+"""
 
 PARTS = (Fraction(1, 3), Fraction(1, 2))
 """The positions of the checked numbers between two grid points, as fractions of the distance.
@@ -167,7 +170,7 @@ def _labels(metric: Metric, inputs: tuple[int, ...], _: bool) -> list[Answer]:  
 
 
 def _cells(metric: Metric, inputs: tuple[int, ...], _: bool) -> list[Answer]:  # noqa: FBT001 as above
-    """Return the smallest number that each input represents, and one just below the largest."""
+    """Return, for each input, the smallest number it represents, and a number near the largest."""
     kind = cast("Thresholds", metric.kind)
     ends = [(kind.ends[place], kind.ends[place + 1]) for place in inputs]
     return [number for low, high in ends for number in dict.fromkeys((low, high - (high - low) / COIN_SCALE))]
@@ -225,7 +228,8 @@ class WalkedShape(NamedTuple):
         answers: returns the answers to check. The arguments are the metric, the inputs to check,
             and whether to check all inputs.
         coins: the number of coins for encoding an answer.
-        is_slow: whether the encoding uses exact fractions. If so, only some answers are reported.
+        is_slow: whether the encoding uses exact fractions. If so, ``WalkPlan.reported`` contains
+            only some answers.
         sets: returns the number of possible sets, or 0 if answers are not sets.
     """
 

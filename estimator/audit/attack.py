@@ -14,8 +14,8 @@ Each answer's observations are divided into three parts:
   because this half did not influence the choice of the event.
 
 The result is a lower bound on the true epsilon, whatever causes the privacy loss. The probability
-that any bound of an audit is wrong is at most `FALSE_ACCUSATION` (Bonferroni's inequality). A
-correct device is therefore accused with at most this probability.
+that any bound of an audit is wrong is at most `FALSE_ACCUSATION` (Bonferroni's inequality). The
+probability that an audit refutes a true claim is therefore at most `FALSE_ACCUSATION`.
 
 Each bound on a probability is the end of a one-sided Clopper-Pearson interval (1934). The *level*
 of a bound is the maximum probability that the bound is wrong.
@@ -86,7 +86,7 @@ def provable(successes: int, others: int, n: int, level: float, delta: float = 0
 
 
 def detectable(successes: int, n: int, level: float, epsilon: float, delta: float) -> float | None:
-    """Return the smallest violation of a claimed epsilon that about half of all audits would prove.
+    """Return the smallest excess over a claimed epsilon that about half of all audits would prove.
 
     For the first answer, the event is assumed to have its observed frequency. For the second
     answer, the event is then e**excess times less likely than the claim requires.
@@ -157,7 +157,7 @@ class LowerBound:
 
     @property
     def excess(self) -> float:
-        """The bound minus the claimed epsilon, at least 0."""
+        """The lower bound ``epsilon`` minus the claimed epsilon, at least 0."""
         return max(0.0, self.epsilon - self.claim.epsilon)
 
 
@@ -174,8 +174,8 @@ def attack(table: ObservationTable, claim: PrivacyClaim, level: float) -> LowerB
     """Look for an event that is more likely for one of two answers than a claim allows.
 
     Args:
-        table: at least `LEAST_OBSERVATIONS` independent observations of each answer, in an order
-            without information.
+        table: at least `LEAST_OBSERVATIONS` independent observations of each answer. The order of
+            the observations must not depend on their content.
         claim: the claim about the two answers.
         level: the maximum probability that each bound is wrong, from `level_of`.
     """
@@ -199,7 +199,7 @@ def _one_sided(table: ObservationTable, claim: PrivacyClaim, level: float) -> Lo
 def _choose(
     learning: ObservationTable, choosing: ObservationTable, m: int, claim: PrivacyClaim, level: float
 ) -> tuple[Score, float]:
-    """Return the score and threshold that probably prove the most with ``m`` new observations.
+    """Return the score and threshold that promise the best proof with ``m`` new observations.
 
     The event is that the score of an observation is at least the threshold.
     """

@@ -5,8 +5,8 @@ distribution of the symbol for each answer. A *step* is a part of the code that 
 separately. Most metrics have a single step, from the answer to the symbol. Permanent answers have
 two steps: drawing the permanent answer, and reporting it.
 
-The requested privacy losses come from the registry's text. A faulty SDK could build channels that
-differ from the request.
+The limits on the privacy loss come from the registry's text, not from the channels, because a
+faulty SDK could build channels that do not match the registry.
 """
 
 from __future__ import annotations
@@ -171,7 +171,7 @@ class Walk:
 
 
 def numbers(alternatives: set[int] | frozenset[int]) -> str:
-    """Return alternative numbers as words, such as ``1 or 2``."""
+    """Return alternative numbers as a text, such as ``1 or 2``."""
     return " or ".join(map(str, sorted(alternatives)))
 
 

@@ -93,7 +93,7 @@ class ObservationTable(NamedTuple):
 def observe(windows: Sequence[Bodies]) -> Observation:
     """Return the features of a device's bytes, window by window.
 
-    A body that is not the standard encoding of its upload becomes a feature as a whole.
+    If a body is not in the standard encoding, the whole body becomes a single feature.
     """
     observation: Observation = {}
     for window, bodies in enumerate(windows):
@@ -205,7 +205,10 @@ class _ExactCoder:
     _table: Rows = field(init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
-        """Tabulate the codes of a narrow range, between two entries for other values."""
+        """Tabulate the codes if all values lie in a narrow range.
+
+        The first and the last entry of the table are for values outside the range.
+        """
         low, width = self.values[0], int(self.values[-1]) - int(self.values[0]) + 1
         table = np.full(width + 2 if width <= WIDEST_TABLE else 0, self.values.size)
         if table.size:
@@ -241,7 +244,7 @@ class _Bins:
 
 @dataclass(frozen=True, slots=True)
 class _Learnt:
-    """A score that adds up the log-likelihood ratios of several groups of columns."""
+    """A score that adds up the log-likelihood ratios of several groups of columns (`Places`)."""
 
     places: Places
     coders: tuple[Coder, ...]
@@ -253,7 +256,7 @@ class _Learnt:
 
 @dataclass(frozen=True, slots=True)
 class _Sum:
-    """A score that sums several scores. Their features are assumed to be independent."""
+    """A sum of several scores. The features of the scores are assumed to be independent."""
 
     parts: tuple[Score, ...]
 

@@ -57,7 +57,7 @@ class ExactLaw(Generic[T]):
         chances: the probability of each outcome, with sum 1.
         paths: the number of combinations of the coins' outcomes.
         coins: for each outcome, the possible numbers of coins on a path. If an outcome has several
-            numbers, the running time reveals more than the outcome.
+            possible numbers, the running time reveals more than the outcome.
     """
 
     chances: Chances[T]

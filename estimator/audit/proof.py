@@ -45,7 +45,7 @@ def least_ratio(laws: Sequence[Chances[int]], delta: Fraction) -> Ratio:
 
 
 def least_delta(laws: Sequence[Chances[int]], ratio: Fraction) -> Fraction:
-    """Return the smallest delta for a ratio, which is the largest hockey-stick divergence."""
+    """Return the largest hockey-stick divergence at a ratio, which is the smallest valid delta."""
     rows, total = _rows(laws)
     if (largest := _largest(rows)) is not None and largest <= ratio:
         return NEVER

@@ -6,7 +6,7 @@ answers, the audit has two steps. The first step walks `Permanent.settle`, which
 answer once. An ideal random function replaces the device's pseudo-random function (see `settling`).
 The second step walks the channel, which turns the permanent answer into a report.
 
-The audit checks more than the claim:
+Besides the claim, the audit checks four requirements:
 
 * Each probability must equal the declared probability, because decoding relies on it.
 * The declared epsilon and delta must equal the proved values to the last digit. A smaller value
@@ -17,7 +17,8 @@ The audit checks more than the claim:
 The mechanism `crosses` is for models. An observation has a yes-or-no label and several features.
 The range of a feature is divided into *cells*. A report is about the label and one feature, which a
 coin chooses. A symbol's probability depends only on the label and on the cell of this feature.
-Walking each cell of each feature with each label therefore includes the worst pair of each symbol.
+Walking each cell of each feature with each label therefore includes, for each symbol, the two
+observations with the largest ratio of probabilities.
 
 If there are too many observations, the audit walks only a few, which include all of these cells. In
 the first half of these observations, all features are in their first cell, or all in their second
@@ -77,7 +78,7 @@ class IdealFunction:
         return _LabeledCoins(self, labels)
 
     def word(self, place: tuple[str | int, ...], bound: int) -> int:
-        """Return the random integer of a place: the same integer each time.
+        """Return the random integer of a place, which is the same integer at every call.
 
         Args:
             place: the labels, then the number of the coin with these labels, from 1.
@@ -115,7 +116,7 @@ The coins of a pair then have a million outcomes, which take about ten seconds.
 """
 
 Settled = tuple[int, ...]
-"""A device's first answer as an input and a permanent answer, then its second answer likewise."""
+"""The input and permanent answer of a device's first answer, then those of its second answer."""
 
 
 def settling(
@@ -336,7 +337,7 @@ def _one_report(metric: Metric, plan: WalkPlan, after_law: AfterLaw) -> Walk:
 
 
 def _afterwards(channel: Channel, inputs: tuple[int, ...], after_law: AfterLaw) -> Walk:
-    """Report a permanent answer with every outcome of the report's coins."""
+    """Report each of the given permanent answers with every outcome of the report's coins."""
     walk = Walk("a report of this answer", channel, after_law)
     for place in inputs:
         walk.reported(partial(channel.perturb, place), EncodedAnswer.of_input(place))
@@ -375,7 +376,7 @@ def crosses_proof(
 
 
 def _diagonal(counts: list[int], cell: int, *, turned: bool) -> Iterable[int]:
-    """Yield the given cell for each feature, or its last cell if it has fewer cells.
+    """Yield a cell for each feature: the given one, or the last one of a feature with fewer cells.
 
     If ``turned``, the cells of every other feature are counted from the last one.
     """

@@ -167,7 +167,8 @@ def months(metric: Metric, answers: Sequence[NamedAnswer], lives: Sequence[Life]
         metric: the metric.
         answers: the answers, from `extremes`.
         lives: for each answer, a life with this answer in every window.
-        paid: the number of windows within the lifetime ceiling, at most `MONTH`.
+        paid: the number of windows with reports that fit within the lifetime ceiling, at most
+            `MONTH`.
     """
     first, second, *between = answers
     names = (first.name, second.name)
@@ -184,8 +185,8 @@ def months(metric: Metric, answers: Sequence[NamedAnswer], lives: Sequence[Life]
 def windows(registry: Registry) -> Iterator[Game]:
     """Yield the games about the reports on all metrics in one window.
 
-    In the first game, the two lives differ in all metrics that fit within the ceilings. In each
-    other game, the lives differ in the answer to a single metric.
+    In the first game, the two lives differ in all metrics whose reports fit within the ceilings. In
+    each other game, the lives differ in the answer to a single metric.
     """
     metrics = tuple(registry.metrics.values())
     ends = {metric.name: extremes(metric)[:2] for metric in metrics}
@@ -240,7 +241,7 @@ Lives = dict[black_box.Life, list[list[Observation]]]
 
 
 class Finding(Record, frozen=True, kw_only=True):
-    """Two answers, and the lower bound that an attack proved by telling them apart."""
+    """Two answers, and the lower bound that an attack proved by telling the two answers apart."""
 
     metric: Annotated[str | None, says("the metric whose answers differ. None if the answers to all metrics differ.")]
     horizon: Annotated[str, says("a description of what the attack sees, and in which windows the answers differ.")]
@@ -278,7 +279,7 @@ class Audit(Record, frozen=True):
 
 
 def chosen(registry: Registry, names: tuple[str, ...]) -> Registry:
-    """Return a registry with only the named metrics, or with all metrics without names.
+    """Return a registry with only the named metrics, or with all metrics if ``names`` is empty.
 
     Raises:
         UnknownMetricError: if a name is not in the registry.

@@ -10,7 +10,7 @@ In a balanced design, any two values occur together in the same number of blocks
 of a value is therefore binomial, and yields an unbiased estimate of its share.
 
 The pseudo-random base blocks of a cyclic design are not exactly balanced. Shares from support
-counts would be biased. Instead, least squares solves the equations from shares to symbol
+counts would be biased. Instead, least squares solves the linear equations between shares and symbol
 probabilities, separately for each Fourier frequency. This estimate is unbiased in every population.
 If all values are equally common, the estimate has the smallest possible variance. Blocks of two
 values are exactly balanced, and need no least squares.
@@ -43,7 +43,7 @@ Spectra = NDArray[np.complex128]
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Shifts:
-    """Sums over the values of a block and over the blocks that contain a value (by FFT).
+    """Sums over the values of a block, and over the blocks that contain a value, computed by FFT.
 
     Attributes:
         inputs: k, the number of inputs.
@@ -106,8 +106,10 @@ class LeastSquares:
         mean_squares: for each distance of the sender's answer from a value, the mean squared score
             of a report for this value's share, shape (k,).
         own: the probability that a report's block contains the sender's answer.
-        other_least: the smallest probability that the block contains a value other than the answer.
-        other_most: the largest probability that the block contains a value other than the answer.
+        other_least: the smallest probability that the block contains one particular value other
+            than the sender's answer.
+        other_most: the largest probability that the block contains one particular value other than
+            the sender's answer.
     """
 
     block: Block
@@ -154,8 +156,8 @@ class LeastSquares:
         largest variance over all populations with the tested share.
 
         With few reports, or with few expected reports of the value, the score test is not accurate.
-        The interval then comes from the support count, with bounds on its probability that are
-        valid for every population.
+        The interval then comes from the support count, with bounds on the probability of support
+        that are valid for every population.
         """
         own, other = self.mean_squares[0], self.mean_squares[1:].max()
         low, high = score_intervals(self.shares(counts, reports), own, other, reports, family)
@@ -177,7 +179,7 @@ class LeastSquares:
         return self.shifts.spread(weights, self.weights)
 
     def squares(self, inputs: int) -> Squares:
-        """Return the mean squared scores for the true answer's share and for the other shares."""
+        """Return the mean squared score of a report for the sender's value and for other values."""
         own, others = self.mean_squares[:1], self.mean_squares[1:]
         enough = max(EXACT_BELOW, math.ceil(FEW / self.other_least))
         return Squares(inputs, own, others.max(keepdims=True), others.mean(keepdims=True), least_reports=enough)

@@ -27,7 +27,7 @@ REMEMBERED = 16
 """The number of decoders in the cache, with about 30 kB each."""
 
 LEAST_NOISE: Final = 6
-"""The minimum variance of the noise in the sum of the scores, for a range of length 1.
+"""The minimum variance of the noise in the sum of the scores, on a scale from 0 to 1.
 
 With less noise, the estimated mean is not nearly normal. A few people at an end of the range may
 then affect the mean more than the noise does. A tally may contain none of these people. The
@@ -46,9 +46,10 @@ class Squares:
         inputs: the number of values.
         own: the mean squared score if the value is the sender's answer.
         other: the largest mean squared score for senders with another answer.
-        average: the average mean squared score over all other answers of the sender.
+        average: the mean squared score averaged over all answers of the sender except this value.
         support: the probability that a report supports the sender's answer, and the probability
-            that it supports a given other value. None if the score depends on more than support.
+            that it supports a given other value. None if the score also depends on something other
+            than support.
         least_reports: the minimum number of reports for a share's large-sample interval.
         metrics: the number of yes/no questions, one for each value of a set. Each device answers
             one question. The other fields describe a single question.
@@ -64,13 +65,13 @@ class Squares:
 
     @property
     def uniform(self) -> float:
-        """The variance of a share from one report, if all shares are equal."""
+        """The variance of a share estimated from one report, for a population with equal shares."""
         share = 1 / self.inputs
         return self.metrics * float((self.own * share + self.average * (1 - share) - share**2).max())
 
     @property
     def worst(self) -> float:
-        """The largest variance of a share from one report, over all populations."""
+        """The largest variance of a share estimated from one report, over all populations."""
         share = np.clip((self.own - self.other) / 2, 0.0, 1.0)
         return self.metrics * float((self.own * share + self.other * (1 - share) - share**2).max())
 
@@ -132,7 +133,7 @@ class Inverse(ChannelLaw, Protocol):
     def standard_errors(self, counts: Counts, reports: Reports) -> Floats:
         """Return the standard error of each share, shape (..., k), above 0.
 
-        The reporting people are assumed to be a random sample of a population.
+        The people who report are assumed to be a random sample of a population.
         """
 
     def intervals(self, counts: Counts, reports: Reports, family: int = 1) -> tuple[Floats, Floats]:
@@ -145,7 +146,7 @@ class Inverse(ChannelLaw, Protocol):
         """Return the score of each symbol for estimating a weighted sum of shares, shape (m,)."""
 
     def squares(self, inputs: int) -> Squares:
-        """Return the mean squared scores for the true answer's share and for the other shares."""
+        """Return the mean squared score of a report for the sender's value and for other values."""
 
     def extremes(self) -> tuple[Floats, Floats]:
         """Return the smallest and the largest score of any symbol, for each share.
@@ -182,7 +183,7 @@ class Decoder:
 
     @property
     def enough(self) -> float:
-        """The minimum number of reports for a nearly normal estimate, whatever the true mean."""
+        """The minimum number of reports for a nearly normal estimate, for any true mean."""
         return LEAST_NOISE / float(self.least_variance(np.linspace(0.0, 1.0, self.squares.size)).min())
 
     def least_variance(self, means: Floats) -> Floats:

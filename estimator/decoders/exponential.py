@@ -80,7 +80,7 @@ class TableInverse:
         return summed
 
     def squares(self, inputs: int) -> Squares:
-        """Return the mean squared scores for the true answer's share and for the other shares."""
+        """Return the mean squared score of a report for the sender's value and for other values."""
         own = np.diagonal(self.mean_squares)
         others = self.mean_squares - np.diag(own)
         return Squares(inputs, own, others.max(axis=0), others.sum(axis=0) / (inputs - 1))

@@ -1,6 +1,6 @@
 """The inverse of grouped geometry, for one group: how often reports of texts support cells.
 
-A report supports the cells on its hyperplane. A report supports a cell of the sender with
+A report supports the cells on its hyperplane. A report supports a cell of the sender's texts with
 probability p, and any other cell with a lower probability q
 (`client_sdk.protocol.mechanisms.grouped_geometry`). The number of reports that support a cell is
 therefore binomial, as in `support`. If an answer is a list, the shares of all cells do not add up
@@ -29,7 +29,7 @@ class CellSupport:
     """The probabilities that a report of a group supports cells, and the sums over cells.
 
     Attributes:
-        support: the probabilities p and q, for a cell of the sender and for another cell.
+        support: the probability p for a cell of the sender's texts, and q for any other cell.
         incidence: the cells that each report supports.
         points: K, the number of cells, including the dummies that fill up lists.
         dummies: the number of dummies, which are the last cells.
@@ -62,8 +62,8 @@ class CellSupport:
         """The sum of the estimated shares of all K cells, which is the same for every tally.
 
         The sum is 1 if an answer is one text. For lists, the sum is below the number of cells of a
-        list. The reason is that some estimates are below 0: those of other cells on a line with two
-        cells of a list.
+        list. The reason is that estimates are too small for a cell outside the list that is on a
+        line with two cells of the list.
         """
         return float(self.support.slope * self.supported + self.support.intercept * self.points)
 

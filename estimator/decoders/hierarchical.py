@@ -8,7 +8,7 @@ Weighted least squares solves the equations of all levels together. The estimate
 every population. If all inputs are equally common, no unbiased estimate has a smaller variance
 (Aitken 1936). The usual method averages the estimates of a node and of its children (Cormode,
 Kulkarni & Srivastava 2019, section 4: constrained inference). Both methods are equivalent if all
-nodes of a level have the same noise and are uncorrelated.
+nodes of a level have equal and uncorrelated noise.
 """
 
 from __future__ import annotations

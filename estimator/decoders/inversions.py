@@ -53,12 +53,12 @@ class Inversion(NamedTuple):
         law: returns the distribution. None if inputs are not points of a grid.
         blocks: returns each input's block of more likely symbols. None if symbols have more than
             two different probabilities for an input.
-        sampler: returns the sampler, which draws random tallies. None if the blocks or a table
-            serve this purpose.
+        sampler: returns the sampler, which draws random tallies. None if tallies are drawn from the
+            blocks or from a table of probabilities.
         extreme: returns the largest probability of the full privacy loss for any pair of answers
             (see the module). The default is the upper bound 1.
         likelier: returns the total probability of the more likely symbols for any input. None if
-            the other functions suffice.
+            this probability follows from the other functions.
         parts: returns the channels that the mechanism combines. Each device draws one of these
             channels with equal probabilities. None for other mechanisms.
     """

@@ -32,7 +32,7 @@ NEWTON_STEPS: Final = 30
 """The maximum number of steps of Newton's method at each sharpness. Ten are usually enough."""
 
 SCORE_SCALE: Final = 2**32
-"""The denominator of the free numbers, after rounding them to fractions."""
+"""The denominator of the fractions to which the free numbers (see `_free`) are rounded."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -42,9 +42,10 @@ class OptimalMeanLaw:
     Attributes:
         bands: the probability of each symbol given each band, shape (bands, symbols).
         knots: for each band, the input that always uses this band, shape (bands,).
-        lower: for each input, the index of the last band with a knot up to the input, shape
+        lower: for each input, the index of the last band whose knot is not above the input, shape
             (inputs,).
-        parts: the probability that an input uses the next band instead, shape (inputs,).
+        parts: for each input, the probability that a device uses the band after ``lower``, shape
+            (inputs,).
     """
 
     bands: Floats
@@ -90,7 +91,7 @@ def decoder(channel: OptimalMean) -> Decoder:
 
 @lru_cache(maxsize=REMEMBERED)
 def scores(channel: OptimalMean) -> tuple[Fraction, ...]:
-    """Return the exact unbiased score of each symbol, if the first input is 0 and the last is 1."""
+    """Return the exact unbiased score of each symbol, on a scale with the inputs from 0 to 1."""
     heights = _heights(channel)
     slope = Fraction(channel.band_total, (channel.heavy - channel.light) * channel.knots[-1])
     return tuple(Fraction(1, 2) + slope * height for height in heights)

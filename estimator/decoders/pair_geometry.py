@@ -69,9 +69,9 @@ class PairShares:
     An element of every set therefore has the share 1 / m, not 1.
 
     Attributes:
-        balanced: the inverse behind the methods. The probability that a block contains an element
-            is a linear function of the element's share. `Support` specifies the function by its
-            values at the shares 0 and 1, although no share exceeds 1 / m.
+        balanced: the inverse that the methods of this class use. The probability that a block
+            contains an element is a linear function of the element's share. `Support` specifies the
+            function by its values at the shares 0 and 1, although no share exceeds 1 / m.
         lightest: the smallest probability of a block, given any set.
         ratio: the largest probability of a block, given any set, divided by the smallest.
         drawn: m, the number of elements of a padded set.
@@ -99,11 +99,11 @@ class PairShares:
         return self.balanced.contrast(weights)
 
     def squares(self, inputs: int) -> Squares:
-        """Return the mean squared scores for the true answer's share and for the other shares."""
+        """Return the mean squared score of a report for the sender's value and for other values."""
         return self.balanced.squares(inputs)
 
     def extremes(self) -> tuple[Floats, Floats]:
-        """Return the score of a block without an element, and with it, each of shape (1,)."""
+        """Return the scores of a block without and with a given element, each of shape (1,)."""
         return self.balanced.extremes()
 
     def support_counts(self, counts: Counts) -> Counts:
@@ -160,7 +160,7 @@ def sampler(channel: PairGeometry) -> Sampler:
 
 
 def surplus(channel: PairGeometry) -> float:
-    """Return the probability of a favored block, if devices otherwise report any block."""
+    """Return the probability of drawing a report from the favored blocks instead of all blocks."""
     keep, favored = Fraction(channel.keep_numerator, COIN_SCALE), channel.blocks.favored
     return float(keep - (1 - keep) * favored / (channel.symbols - favored))
 
@@ -174,7 +174,7 @@ def point_vectors(channel: PairGeometry, points: Counts) -> Counts:
 
 
 def tally_of_pairs(channel: PairGeometry, pairs: Counts, others: int, generator: np.random.Generator) -> Counts:
-    """Return a random tally. Some devices report a block that their pair favors.
+    """Return a random tally, in which some devices report a block that their pair favors.
 
     A favored block is drawn as in `PairGeometry.block`. First, the inner products of its vector
     with the two elements are drawn. Then, all coordinates except two are drawn. These two follow
@@ -182,8 +182,9 @@ def tally_of_pairs(channel: PairGeometry, pairs: Counts, others: int, generator:
 
     Args:
         channel: the channel.
-        pairs: the vectors of the two elements of each such device, shape (devices, 2, t).
-        others: the number of devices that report any block.
+        pairs: for each device that reports a favored block, the vectors of its two elements, shape
+            (devices, 2, t).
+        others: the number of devices that report a block drawn from all blocks.
         generator: the source of random numbers.
     """
     prime, inverses = channel.prime, sampling.inverses_modulo(channel.prime)

@@ -2,9 +2,9 @@
 
 A device randomizes its true answer once (the permanent step). The device randomizes the resulting
 permanent answer again for each report (the instantaneous step). The permanent answer is the true
-answer with probability p, and each other answer with probability q. If a share f of people has a
-true answer, the expected share with the same permanent answer is q + (p - q) f. Sources:
-Erlingsson, Pihur & Korolova 2014, section 4; Arcolezi et al. 2023, section 3.
+answer with probability p, and each other answer with probability q. If a share f of people have a
+certain true answer, the expected share of people with the same permanent answer is q + (p - q) f.
+Sources: Erlingsson, Pihur & Korolova 2014, section 4; Arcolezi et al. 2023, section 3.
 
 The inverse of the instantaneous step estimates the shares of permanent answers. The share s of a
 permanent answer is then converted to the share (s - q) / (p - q) of the true answer.
@@ -43,7 +43,7 @@ class TwoStep:
 
     @property
     def gap(self) -> float:
-        """The factor p - q of differences between shares in the permanent step."""
+        """The factor p - q by which the permanent step reduces differences between shares."""
         return self.keep - self.lie
 
     def shares(self, counts: Counts, reports: Reports) -> Floats:
@@ -69,7 +69,7 @@ class TwoStep:
         return summed
 
     def squares(self, inputs: int) -> Squares:
-        """Return the mean squared scores for the true answer's share and for the other shares."""
+        """Return the mean squared score of a report for the sender's value and for other values."""
         second = self.second.squares(inputs)
         others = inputs - 1
         everything = second.own + others * second.average

@@ -26,7 +26,7 @@ from estimator.statistics.arrays import Counts, Floats
 from estimator.statistics.confidence import binomial_tail
 
 BLOCKS: Final = 128
-"""The maximum number of blocks of rotations."""
+"""The maximum number of blocks into which the rotations of a channel are divided."""
 
 RANKED: Final = 1 / math.sqrt(1 + (512 * OFFSET / 2**20) ** 2 / 12)
 """The correlation of a normal coordinate with the same coordinate plus a device's uniform offset.

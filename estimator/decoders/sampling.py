@@ -57,7 +57,7 @@ class Blocks:
         symbol_of: returns the symbol at each place of an input's block. The symbols of a block are
             distinct.
         weights: the weights for drawing symbols. All symbols are divided into ranges of equal
-            length, one for each weight, and so are the places of a block.
+            length, one for each weight. The places of a block are divided in the same way.
     """
 
     size: int
@@ -77,7 +77,7 @@ class Blocks:
 
 
 def of_names(_: Channel) -> Blocks:
-    """Return the blocks of a channel with its inputs as symbols: each block is one symbol."""
+    """Return the blocks of a channel whose symbols are its inputs. Each block is one symbol."""
     return Blocks(1, lambda given, _: given)
 
 
@@ -134,13 +134,16 @@ def _orthogonal(channel: ProjectiveGeometry) -> SymbolOf:
 
 
 def powers_and_firsts(prime: int, dimension: int) -> tuple[Counts, Counts]:
-    """Return, for m up to t, q**m and the first point with m coordinates after its leading 1."""
+    """Return, for m up to t, q**m and the first point with m coordinates after its leading 1.
+
+    The prime is q, and the dimension is t.
+    """
     powers = np.array([prime**digits for digits in range(dimension + 1)], dtype=np.int64)
     return powers, (powers - 1) // (prime - 1)
 
 
 def inverses_modulo(prime: int) -> Counts:
-    """Return 0, then the multiplicative inverse modulo q of each number from 1 to q - 1."""
+    """Return 0, then the inverse modulo ``prime`` of each number from 1 to ``prime`` - 1."""
     return np.array([0, *(pow(digit, -1, prime) for digit in range(1, prime))], dtype=np.int64)
 
 
@@ -255,7 +258,7 @@ def by_metric(channel: OneOf) -> Sampler:
     """Return a sampler for devices that each answer one of m yes/no questions.
 
     The sampler takes the number of devices with a true no and with a true yes for each question,
-    shape (2 m,). A device counts only for the question that it answers.
+    shape (2 m,). Each device is counted only in the numbers of the question that it answers.
     """
     lie = float(1 - Fraction(channel.keep_numerator, COIN_SCALE))
 

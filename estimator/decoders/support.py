@@ -37,7 +37,7 @@ Numbers = TypeVar("Numbers", Floats, Counts)
 
 @dataclass(frozen=True, slots=True)
 class Support:
-    """The probabilities that a report supports the sender's answer, and another value.
+    """The probabilities of support: p for the sender's answer, and q for any other value.
 
     If each symbol supports only its own value, this class is also the `Inverse`. The counts of
     symbols are then the numbers of supporting reports.
@@ -95,7 +95,7 @@ class Support:
         return summed
 
     def squares(self, inputs: int) -> Squares:
-        """Return the mean squared scores for the true answer's share and for the other shares."""
+        """Return the mean squared score of a report for the sender's value and for other values."""
         p, q = float(self.own), float(self.other)
         most, least = float(self.slope + self.intercept) ** 2, float(self.intercept) ** 2
         own, other = (np.array([chance * most + (1 - chance) * least]) for chance in (p, q))
@@ -141,7 +141,7 @@ def _table(incidence: Incidence, symbols: int) -> Floats:
 
 @dataclass(frozen=True, slots=True)
 class Block:
-    """The probability of a symbol that supports the sender's answer, and of any other symbol."""
+    """The probability of one symbol that supports the sender's answer, and of one that does not."""
 
     supporting: float
     others: float
@@ -164,7 +164,8 @@ class Balanced:
     Any two values have the same number of symbols that support both.
 
     Attributes:
-        support: the probabilities that a report supports the sender's answer, and another value.
+        support: the probability that a report supports the sender's answer, and the probability
+            that it supports another value.
         block: the distribution of the symbols.
         incidence: the sums over the values that a symbol supports, and over the symbols that
             support a value.
@@ -193,7 +194,7 @@ class Balanced:
         return summed
 
     def squares(self, inputs: int) -> Squares:
-        """Return the mean squared scores for the true answer's share and for the other shares."""
+        """Return the mean squared score of a report for the sender's value and for other values."""
         return self.support.squares(inputs)
 
     def extremes(self) -> tuple[Floats, Floats]:

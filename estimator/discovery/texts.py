@@ -7,7 +7,7 @@ known. The reports of a shared cell count for neither candidate.
 
 The share of a text's cell includes unlisted texts in the same cell, which must be subtracted.
 Unlisted texts are in every cell equally often. If answers are lists, two texts of a list also bias
-the estimates of all other cells, by the same amount
+the estimates of all other cells, on average by the same amount
 (`client_sdk.protocol.mechanisms.grouped_geometry`).
 
 Let k be the number of a group's cells without *other* listed texts and without dummies. One of
