@@ -120,8 +120,8 @@ class Analysis(ABC, Generic[K]):
         """Refuse a tally that cannot be estimated.
 
         Raises:
-            UnfitTallyError: if the channel lacks a symbol of the tally, or the range is too narrow
-                for floats.
+            UnfitTallyError: if the channel lacks a symbol of the tally, or if the metric's range is
+                too narrow for floats.
         """
         tally.check(self.metric.channel.symbols)
 
@@ -216,7 +216,7 @@ class Analysis(ABC, Generic[K]):
 
     @property
     def mean_variance(self) -> float | None:
-        """The largest possible variance of a mean from one report. None if there is no mean.
+        """The largest possible variance of a mean estimated from one report. None without a mean.
 
         * The unit is the squared length of the range: 0.25 means a quarter of the squared length.
         * For vectors, this is the variance of a coordinate.
@@ -231,7 +231,7 @@ class Analysis(ABC, Generic[K]):
 
     @property
     def report_variance(self) -> float | None:
-        """The largest possible variance of a share from one report, over all populations.
+        """The largest possible variance of a share estimated from one report, over all populations.
 
         * Without shares, this is the variance of the mean, in squared units of the answers.
         * None if the metric has neither shares nor a mean.
@@ -272,7 +272,7 @@ class Analysis(ABC, Generic[K]):
     def noise_within(self, shares: Floats, means: Floats) -> Floats:  # noqa: ARG002 used for groups
         """Return the minimum variance that fresh noise in one report adds to each group's mean.
 
-        Devices draw fresh noise anew in each window.
+        Fresh noise is the noise that devices draw anew in each window.
 
         Args:
             shares: the share of each group, above 0.
@@ -343,14 +343,14 @@ class Analysis(ABC, Generic[K]):
         """
 
     def counted(self, value: Any) -> Sequence[Any]:  # noqa: ANN401 an answer
-        """Return the values with shares that include this answer.
+        """Return the values whose shares include this answer.
 
         For a set, these values are its members.
         """
         return (value,)
 
     def worth(self, value: Any) -> float:  # noqa: ANN401, ARG002 an answer
-        """Return the number that the mean averages for an answer.
+        """Return the number that represents an answer in the mean.
 
         For a set, the number is the set's size.
 

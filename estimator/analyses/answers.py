@@ -78,7 +78,7 @@ class OneSymbol(Analysis[K]):
 
     @abstractmethod
     def unknown(self) -> tuple[FigureGroup, ...]:
-        """Return figures with intervals of every possible value, for a tally without reports."""
+        """Return the figures of a tally without reports, whose intervals contain every value."""
 
     @abstractmethod
     def family(self, request: Request) -> int:
@@ -175,12 +175,12 @@ class OneOfLabels(OneSymbol[K]):
             yield FigureGroup("share", self.of_answers(shares), "", SHARES), *of_mean
 
     def unknown(self) -> tuple[FigureGroup, ...]:
-        """Return figures with intervals of every possible value, for a tally without reports."""
+        """Return the figures of a tally without reports, whose intervals contain every value."""
         shares = FigureGroup("share", Figures.unknown(self.labels), "", SHARES)
         return (shares,) if self.ends is None else (shares, *self.means(Estimate(None, None, *self.ends, None), 0))
 
     def of_answers(self, shares: Figures) -> Figures:
-        """Convert the shares of inputs to the shares of answers, which are equal here."""
+        """Convert the shares of inputs to those of answers. For these metrics, both are equal."""
         return shares
 
     def _means(self, shares: Sequence[Figures], counts: Counts, reports: Counts, family: int) -> Iterator[Estimate]:
@@ -305,8 +305,8 @@ class MembersOfSet(OneOfLabels[Subset]):
     def positions(self) -> Floats | None:
         """The estimated set size, one for each input.
 
-        A value has the maximum size as its estimate, and a dummy has 0. The mean estimate of all
-        reports is the mean size.
+        The estimate of an input is the maximum size for a value, and 0 for a dummy. The mean
+        estimate of all reports is the mean size.
         """
         values = len(self.kind.values)
         return np.append(np.full(values, self.factor), np.zeros(self.metric.channel.inputs - values))
@@ -364,7 +364,10 @@ class MembersInPairs(MembersOfSet):
 
     @property
     def mean_variance(self) -> float:
-        """A bound on a mean's variance from one report, divided by the squared maximum size."""
+        """A bound on the variance of a mean estimated from one report.
+
+        The bound is divided by the squared maximum size.
+        """
         contrast, inverse = self.contrast_by(self.inverse), self.inverse
         assert isinstance(inverse, PairShares)  # noqa: S101 the row of the mechanism
         return contrast.floor * inverse.ratio
@@ -428,7 +431,7 @@ class MembersAsked(MembersOfSet):
         return least - beside, most - beside
 
     def covariance(self, sample: Sample, shares: Figures) -> Floats:  # noqa: ARG002 used for other labels
-        """Return the covariance matrix, which is diagonal for independent estimates."""
+        """Return the covariance matrix, which is diagonal because the estimates are independent."""
         return np.diag(shares.standard_errors**2)
 
     def law(self, answer: object) -> Mapping[int, Fraction]:

@@ -24,16 +24,16 @@ STEP: Final = 1.1
 """The ratio between the lengths of neighboring candidate ranges, before rounding to two digits."""
 
 LEAST_SHARE: Final = 0.5
-"""The quantile of the answers that is the smallest candidate.
+"""The quantile of the answers that is the smallest candidate for the clip.
 
 If more than half of the answers were clipped, the mean would say little about the numbers.
 """
 
 SHOWN_SHARES: Final = (0.9, 0.95, 0.98, 0.99)
-"""The quantiles of the answers that select candidates for the table."""
+"""The quantiles of the answers that select candidate ranges to show beside the best range."""
 
 MOST_CHANGE: Final = 10.0
-"""The largest relative rise that `clip_at` tries. A rise of 10 multiplies each number by 11."""
+"""The largest relative rise of numbers in `clip_at`. A rise of 10 multiplies each number by 11."""
 
 WORTH: Final = 0.9
 """The maximum error of a suggested clip, as a fraction of the full range's error."""
@@ -41,17 +41,18 @@ WORTH: Final = 0.9
 BODY, TAIL = 0.5, 0.97
 """Two quantiles of a pilot window, which determine the extrapolated tail of the distribution.
 
-Beyond ``TAIL``, the distribution falls exponentially, at the rate between the two quantiles. There,
-the estimated distribution is mostly noise, which would make the suggested range far too wide.
+Beyond ``TAIL``, the distribution is assumed to fall exponentially, at the same rate as between the
+two quantiles. There, the estimated distribution is mostly noise, which would make the suggested
+range far too wide.
 """
 
 ROUND: Final = Context(prec=2, rounding=ROUND_CEILING)
 
 
 class Clip(Record, frozen=True):
-    """A candidate range for a number, and the error of its mean.
+    """A candidate range for a number, and the error of the mean of numbers clipped to this range.
 
-    The error is the deviation from the mean of all unclipped numbers.
+    The error is the deviation from the mean of the unclipped numbers.
     """
 
     high: Annotated[float, says("the largest answer; larger numbers are counted as this number.")]

@@ -5,11 +5,12 @@ answer is the weight of the point. A number is represented by the middle of its 
 Clusters are computed from the tally alone, so they cost no privacy budget.
 
 * k-means: Lloyd 1982, "Least squares quantization in PCM". The starts are drawn with k-means++
-  (Arthur & Vassilvitskii 2007) and a fixed seed. The start with the smallest sum of squares wins.
-* The number of clusters: the number with the largest average silhouette width, weighted by shares
-  (Rousseeuw 1987, "Silhouettes"). Below a silhouette width of .7, all answers form one cluster.
-  Kaufman & Rousseeuw 1990, "Finding groups in data", table 4 of chapter 2, call a structure strong
-  from .7. Evenly spread answers have a silhouette width of .55.
+  (Arthur & Vassilvitskii 2007) and a fixed seed. The start with the smallest sum of squared
+  distances from the centers is used.
+* The number of clusters: the number with the largest average silhouette width of the answers, each
+  weighted by its share (Rousseeuw 1987, "Silhouettes"). If this average is below .7, all answers
+  form one cluster. Kaufman & Rousseeuw 1990, "Finding groups in data", table 4 of chapter 2, call a
+  structure strong from .7. Evenly spread answers have a silhouette width of .55.
 * Two people with the same answer: their assumed distance is a third of the smallest distance
   between different answers. A distance of 0 would make each answer a cluster of its own.
 * Stability: tallies are drawn from the fitted distribution (resampled) and clustered again. The

@@ -153,7 +153,7 @@ class PointOfGrid(OneSymbol[Grid]):
 
     @property
     def averaged_ends(self) -> tuple[float, float]:
-        """The ends of the range. A geometric mean has the logarithms of the ends."""
+        """The ends of the range or, for a geometric mean, the logarithms of the ends."""
         return STATISTICS[self.mean_statistic].scale.inner_ends(self.ends)
 
     @property
@@ -198,7 +198,7 @@ class PointOfGrid(OneSymbol[Grid]):
         return with_exponential_tail(Numbers((histogram.lows + histogram.highs) / 2, fit.smoothed))
 
     def clips(self, people: Numbers, reports: int) -> tuple[Clip, ...]:
-        """Return some narrower ranges for the mean, even if a distribution is estimated."""
+        """Return some narrower ranges for a mean, even if the metric's statistic is another one."""
         decoder = self.decoder
         if self.kind.statistic != "mean":
             asked = RequestedEpsilon.parse(as_float(self.metric.epsilon_nanos))
@@ -239,7 +239,7 @@ class NumberOfMagnitudes(PointOfGrid):
         return ()
 
     def worth(self, value: Any) -> float:  # noqa: ANN401 a number
-        """Return log(1 + x) for the number x, clipped to the range."""
+        """Clip the number x to the range, and return log(1 + x)."""
         return math.log1p(super().worth(value))
 
 
@@ -266,7 +266,7 @@ class DaysOfUse(CountsWithShares[Activity]):
 
     @property
     def thresholds(self) -> tuple[int, ...]:
-        """The thresholds: one day, and a quarter, half and all of the counted days."""
+        """The thresholds: one day, and a quarter, half and all of the maximum number of days."""
         days = int(self.kind.high)
         return (1, -(-days // 4), -(-days // 2), days)
 
@@ -321,7 +321,7 @@ def distribution_of(  # noqa: PLR0913 all inputs of a distribution
     *,
     simultaneous: bool = False,
 ) -> Iterator[FigureGroup]:
-    """Yield the variance, quantiles, ranges, distribution function and histogram of a number.
+    """Yield a number's variance, quantiles, shares of ranges, distribution function and histogram.
 
     Args:
         histogram: the number's bins, and the probability of each symbol for a value in each bin.

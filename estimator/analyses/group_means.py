@@ -7,7 +7,7 @@ The estimates follow from the shares of these pairs:
 
 * The share of a group is the sum of its pairs' shares.
 * The mean of a group is the weighted sum of its pairs' shares, divided by the group's share. The
-  weights are the points.
+  weight of a pair is its point.
 
 The module `ratios` computes the intervals and p-values. If the interval of a group's share includes
 0, the report gives no mean for this group.
@@ -111,7 +111,7 @@ class MeansByGroup(OneSymbol[MeanByGroup]):
 
         * the largest mean square among the group's inputs
         * the largest mean square among the other inputs
-        * the average mean square of the other inputs
+        * the average of the mean squares of the other inputs
         """
         weights = group_weights(self.kind, group)
         squares = self.inverse.expectations(self.inverse.contrast(weights) ** 2)
@@ -127,7 +127,7 @@ class MeansByGroup(OneSymbol[MeanByGroup]):
         """Return the smallest difference between two groups' means that is detected with 80% power.
 
         The result is a first-order approximation for groups of equal size. In each group, half of
-        the answers are at each end of the range, because this maximizes the variance.
+        the answers are assumed to be at each end of the range, because this maximizes the variance.
         """
         if reports < EXACT_BELOW:
             return None
@@ -197,8 +197,8 @@ def group_shares(
 ) -> Iterator[Figures]:
     """Yield the shares of the groups in each tally.
 
-    ``counts`` has shape (tallies, m), and ``reports`` has shape (tallies, 1). Each tally needs a
-    report.
+    ``counts`` has shape (tallies, m), and ``reports`` has shape (tallies, 1). Each tally must have
+    at least one report.
     """
     groups = range(kind.first.size)
     contrasts = [Contrast.remembered(inverse, tuple(group_weights(kind, group).tolist())) for group in groups]

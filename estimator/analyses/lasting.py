@@ -39,8 +39,8 @@ def lasting_of_shares(channel: Channel, shares: Floats, *, of_one_value: bool) -
 def lasting_of_members(channel: Channel, means: Floats) -> Floats:
     """Return the maximum variance of a group's answers around their mean (Bhatia & Davis 2000).
 
-    Means are on a scale from 0 to 1. With permanent answers, the result is infinite: no part of the
-    noise is then known to be fresh.
+    Means are on a scale from 0 to 1. With permanent answers, the result is infinite, because no
+    part of the noise is known to be fresh.
     """
     return np.full_like(means, np.inf) if channel.permanent_nanos else means * (1 - means)
 
@@ -64,7 +64,7 @@ def _least_noise(metric: Metric, channel: Channel, mean: float) -> float:
 
 
 def _first_step(channel: Channel) -> tuple[float, float]:
-    """Return the slope and the intercept of the share of a permanent answer.
+    """Return the slope and the intercept that turn a true share into a permanent answer's share.
 
     If a share f of people has an answer, slope * f + intercept is the expected share of people with
     this permanent answer. Without permanent answers, both shares are equal.

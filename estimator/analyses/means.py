@@ -18,7 +18,7 @@ from estimator.statistics.confidence import BISECTIONS, EXACT_BELOW, FEW, z_of
 from estimator.statistics.intervals import betting_intervals, binomial_intervals
 
 ENOUGH: Final = 30
-"""The minimum number of reports for a normal interval, per unit of a score's kurtosis.
+"""The minimum number of reports for a normal interval, divided by the kurtosis of a score.
 
 Exact sums show that the interval then contains the true value at least 93% of the time, even in the
 worst case.
@@ -50,8 +50,8 @@ class UnbiasedScores(Protocol):
 class Contrast:
     """Scores that estimate a mean without bias.
 
-    Each input counts as a number from 0 to 1: its position. For a share, counted inputs have
-    position 1, and all other inputs have position 0.
+    Each input counts as a number from 0 to 1: its position. For a share, the inputs that belong to
+    this share have position 1, and all other inputs have position 0.
 
     Attributes:
         scores: the score of each symbol, shape (symbols,).
@@ -77,10 +77,10 @@ class Contrast:
 
     @classmethod
     def within(cls, scores: Floats, lightest: float, ratio: float) -> Contrast:
-        """Return the contrast of a channel with known limits of its probabilities.
+        """Return the contrast of a channel, given limits of the channel's probabilities.
 
-        Some channels have too many probabilities to compute each one. In others, the probabilities
-        depend on more than the input.
+        Some channels have too many probabilities to compute each one. In other channels, the input
+        alone does not determine the probabilities.
 
         Args:
             scores: the unbiased score of each symbol, shape (symbols,).
@@ -104,7 +104,7 @@ class Contrast:
 
 
 class Mean(NamedTuple):
-    """An unbiased estimate of a mean, its standard error, and its interval, clipped to 0..1."""
+    """An unbiased estimate of a mean, its standard error, and its interval within 0..1."""
 
     unbiased: float | None
     standard_error: float | None
@@ -122,7 +122,7 @@ def mean_of(of_symbols: UnbiasedScores, counts: Counts, reports: int, family: in
 def means_of(of_symbols: UnbiasedScores, counts: Counts, reports: Counts, family: int = 1) -> list[Mean]:
     """Return the mean of each tally, on a scale from 0 to 1.
 
-    Intervals assume that the reporting people are a random sample of a population. There are three
+    Intervals assume that the people who report are a random sample of a population. There are three
     kinds of intervals:
 
     * Binomial: if symbols have only two different scores, the number of reports with the higher
@@ -172,7 +172,7 @@ def _ends(  # noqa: PLR0913, PLR0917 all data about each mean
 
 
 def worst_variance(places: Floats, squares: Floats) -> float:
-    """Return the largest variance of a mean from one report, over all populations.
+    """Return the largest variance of a mean estimated from one report, over all populations.
 
     Args:
         places: the position of each input, from 0 to 1, shape (k,).

@@ -1,7 +1,8 @@
 """The analysis of each metric, and the estimates of one tally.
 
-Standard errors and intervals describe a population. The reporting devices are a random sample of
-this population. If you are interested only in these devices, the intervals are slightly too wide.
+Standard errors and intervals describe a population. The devices that report are assumed to be a
+random sample of this population. If you are interested only in these devices, the intervals are
+slightly too wide.
 """
 
 from __future__ import annotations

@@ -10,17 +10,18 @@ the share of a category's value. The other figures follow from these shares and 
 * Difference between two groups: its interval combines the intervals of both shares. Source: Zou &
   Donner 2008, "Construction of confidence limits about effect measures: a general approach",
   section 2.2.
-* P-value of a difference: 1 minus the largest confidence with an interval that excludes 0. P-value
+* P-value of a difference: 1 minus the largest confidence at which the interval excludes 0. P-value
   and interval therefore never contradict each other.
 * Independence: f_ij = f_i. f_.j, for the share f_i. of group i and the share f_.j of outcome j.
   Wald's statistic tests this equation, including the noise of the mechanism. Pearson's test would
   ignore this noise and reject far too often.
 * Area under the ROC curve (AUC), for a scale and a yes-or-no metric: the probability that a random
-  yes is at a higher step than a random no. Equal steps count half. The numerator is the sum of f(i,
-  yes) f(j, no) over all steps i > j, plus half of the sum over i = j. The denominator is f(yes)
-  f(no). The covariance of two estimates biases their product, and is therefore subtracted.
-* ROC curve: a point for each step, with two shares at or above this step. One share is among the
-  people who say no, and the other share is among the people who say yes.
+  yes is at a higher step than a random no. Two people at the same step count half. The numerator is
+  the sum of f(i, yes) f(j, no) over all steps i > j, plus half of the sum over i = j. The
+  denominator is f(yes) f(no). The covariance of two estimates biases their product, and is
+  therefore subtracted.
+* ROC curve: a point for each step. Its coordinates are two shares of people at or above this step:
+  the share among the people who say no, and the share among the people who say yes.
 """
 
 from __future__ import annotations
@@ -207,7 +208,7 @@ def roc_of_pairs(cross: Cross, shares: Floats, covariance: Floats, sample: Sampl
 def auc_of_pairs(shares: Floats, covariance: Floats, sample: Sample, z: float) -> Estimate:
     """Return the probability that a random yes is at a higher step than a random no.
 
-    Equal steps count half.
+    Two people at the same step count half.
 
     Args:
         shares: the unbiased estimates of the pairs' shares, shape (2 steps,). The order is by step,

@@ -19,19 +19,22 @@ distribution in the range. The p-value comes from tallies drawn from this distri
 bootstrap; Davison & Hinkley 1997, "Bootstrap methods and their application", section 4.2).
 
 If a true share is 0, its estimate may be above 0 by chance. Drawn tallies would then be too close
-to the range, and the test would reject honest tallies at twice its level. The test therefore sets
-shares that may be 0 to 0 before the draws. Source: Andrews & Soares 2010, "Inference for parameters
-defined by moment inequalities using generalized moment selection". Numbers on a grid keep their
-shares. In measurements, up to 9% of their honest tallies had p <= .05.
+to the range, and the test would reject honest tallies twice as often as its significance level
+allows. The test therefore sets shares that may be 0 to 0 before the draws. Source: Andrews & Soares
+2010, "Inference for parameters defined by moment inequalities using generalized moment selection".
+For numbers on a grid, the test sets no share to 0. In measurements, up to 9% of the honest tallies
+of such numbers had p <= .05.
 
 **Fewer draws.** Drawing ends as soon as the result is clear (Besag & Clifford 1991, "Sequential
-Monte Carlo p-values"). A drawn tally counts if it is at least as far from the range as the observed
-tally. Its distance from its own distribution is an upper bound that is easy to compute. Most drawn
-tallies therefore need no fit.
+Monte Carlo p-values"). The test counts the drawn tallies that are at least as far from the range as
+the observed tally. The distance of a drawn tally from the distribution that produced it is easy to
+compute, and is an upper bound on its distance from the range. Most drawn tallies therefore need no
+fit.
 
 **Fewer steps.** Expectation maximization finds the distance from the range step by step. Each step
 gives an upper and a lower bound, because the log-likelihood is concave (Lindsay 1983, "The geometry
-of mixture likelihoods", theorem 4.1). The fit of a drawn tally ends once these bounds decide.
+of mixture likelihoods", theorem 4.1). The fit of a drawn tally ends once these bounds decide
+whether the tally is counted.
 """
 
 from __future__ import annotations
@@ -177,7 +180,7 @@ def likeliest_law(channel: Channel, counts: Counts) -> Floats:
 def _is_on_grid(channel: Channel) -> bool:
     """Return whether the inputs are the points of a number's grid.
 
-    A single point's share can hardly be estimated, so these channels need another fit.
+    The share of a single point can hardly be estimated, so these channels need a different fit.
     """
     return decoder_of(channel) is not None
 
@@ -242,7 +245,8 @@ def reach_of(extremes: Extremes, unbiased: Floats, fraction: float) -> tuple[Flo
 def as_far(law: ChannelLaw, inputs: int, counts: Counts, distance: float) -> NDArray[np.bool_]:
     """Return whether each tally is at least a given distance from the channel's range.
 
-    The result has shape (tallies,). Undecided fits count as at least this far.
+    The result has shape (tallies,). If the fit of a tally ends undecided, the tally counts as at
+    least this far.
 
     Args:
         law: the probability of each symbol for each input.

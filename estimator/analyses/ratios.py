@@ -12,7 +12,7 @@ Sources:
 * Zou & Donner 2008, "Construction of confidence limits about effect measures: a general approach",
   section 2.2: the interval of the difference of two ratios.
 
-The p-value of a difference is 1 minus the largest confidence with an interval that excludes 0.
+The p-value of a difference is 1 minus the largest confidence at which the interval excludes 0.
 P-value and interval therefore never contradict each other.
 """
 
@@ -32,7 +32,7 @@ from estimator.statistics.confidence import FEW, Z
 from estimator.statistics.intervals import betting_ratios
 
 MOST_VALUES = 256
-"""The maximum number of values with a covariance matrix."""
+"""The maximum number of values of a metric for computing a covariance matrix."""
 
 MOST_STEPS: Final = 100
 """The maximum number of steps in the search for the z-score of a p-value."""
@@ -83,7 +83,7 @@ class Sample:
 
 
 class Distances(NamedTuple):
-    """The distances from a difference to its interval's ends, and its standard error."""
+    """A difference's standard error, and its distances from the ends of its interval."""
 
     down: float
     up: float

@@ -6,7 +6,8 @@ shares may be near 0, and a few near 5%.
 
 The method is empirical Bayes:
 
-1. The estimates follow a mixture of normal distributions, one around each possible size.
+1. The estimates are assumed to follow a mixture of normal distributions, one around each possible
+   size.
 2. Expectation maximization finds the weights of these distributions.
 3. The result for each share is its expected value, given its unbiased estimate.
 4. These results are replaced by the nearest shares that are at least 0 and add up to 1.
@@ -28,7 +29,7 @@ import numpy as np
 from estimator.statistics.arrays import Floats, nearest_shares
 
 FEWEST = 10
-"""The minimum number of values of a metric. Fewer estimates do not show the common sizes."""
+"""The minimum number of values of a metric. Fewer estimates would not show the common sizes."""
 
 RATIO = 1.3
 """The ratio of each possible size to the next smaller size.
@@ -46,7 +47,7 @@ ROUNDS = 10
 """The number of rounds of expectation maximization. Many more rounds would fit the noise."""
 
 ENOUGH = 2**16
-"""The maximum number of shares for fitting the mixture. Further shares are sampled evenly."""
+"""The maximum number of shares for fitting the mixture. Of more shares, an even sample is used."""
 
 AT_ONCE = 2**14
 """The number of shares in a batch, for arrays of a few megabytes."""

@@ -127,7 +127,7 @@ class UnlistedTexts(Analysis[Text]):
 
     @property
     def power(self) -> Power:
-        """The power of the search for unlisted texts."""
+        """The probabilities that the search finds unlisted texts."""
         return Power(self.kind, self.channel)
 
     @property
@@ -142,7 +142,7 @@ class UnlistedTexts(Analysis[Text]):
         return of_cell * sum(weights) / sum(weights[-CONFIRMING:])
 
     def law(self, answer: object) -> Mapping[Any, Any]:
-        """Return the integers of an answer's texts, with probability 1."""
+        """Return the integers that encode an answer's texts, as an input with probability 1."""
         return {tuple(self.kind.numbers(answer)): Fraction(1)}
 
     def draws(self, laws: Sequence[InputLaw]) -> Draws:

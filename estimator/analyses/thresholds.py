@@ -4,9 +4,9 @@ The thresholds divide the range of a number into cells, and a device reports the
 The share at or above a threshold is the sum of the shares of all cells above the threshold.
 
 **Intervals.** The true shares fall from one threshold to the next. The estimator therefore narrows
-simultaneous intervals to values that can fall. For instance, two successive thresholds with the
-intervals 40..60% and 45..70% both get 45..60%. Separate intervals are not narrowed, because the
-interval of a neighboring threshold may be wrong.
+simultaneous intervals to values that do not rise from one threshold to the next. For instance, two
+successive thresholds with the intervals 40..60% and 45..70% both get 45..60%. Separate intervals
+are not narrowed, because the interval of a neighboring threshold may be wrong.
 
 **Brackets.** The bracket of a quantile is an interval between two cell ends. Let r be the share of
 answers above the quantile, such as 5% for the 95th percentile. If the share above a threshold is
@@ -39,9 +39,9 @@ from estimator.statistics.arrays import Counts, Floats
 from estimator.tallies import Tally
 
 HALVES: Final = 2
-"""The number of equal shares in a plan.
+"""The number of equal shares that a plan assumes: at or above a threshold, and below it.
 
-The variance is largest if half of the answers reach a threshold.
+The variance is largest if half of the answers reach the threshold.
 """
 
 
@@ -97,7 +97,7 @@ class SharesAbove(OneSymbol[Thresholds]):
             yield FigureGroup("share_above", shares, "", SHARES), self._quantiles(least, most, quantiles)
 
     def unknown(self) -> tuple[FigureGroup, ...]:
-        """Return figures with intervals of every possible value, for a tally without reports."""
+        """Return the figures of a tally without reports, whose intervals contain every value."""
         shares = Figures.unknown(self.labels)
         return FigureGroup("share_above", shares, "", SHARES), self._quantiles(shares.lows, shares.highs)
 
@@ -141,7 +141,7 @@ class SharesAbove(OneSymbol[Thresholds]):
 
 
 def in_order(lows: Floats, highs: Floats) -> tuple[Floats, Floats]:
-    """Narrow simultaneous intervals of shares to values that can fall.
+    """Narrow simultaneous intervals to shares that do not rise from one threshold to the next.
 
     No interval becomes empty.
     """
@@ -167,8 +167,8 @@ def _squares(squares: Floats, is_above: Floats) -> tuple[float, float, float]:
     """Return three mean squared scores of a report, for the share above a threshold.
 
     * the largest mean square among the inputs above the threshold
-    * the largest mean square among the inputs below
-    * the average mean square of the inputs below
+    * the largest mean square among the inputs below the threshold
+    * the average of the mean squares of the inputs below the threshold
     """
     below = squares[~is_above.astype(np.bool_)]
     return float(squares[is_above.astype(np.bool_)].max()), float(below.max()), float(below.mean())

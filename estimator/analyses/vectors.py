@@ -2,7 +2,7 @@
 
 With the mechanism `rotated-axes`, a device rotates its vector by one of B public random rotations.
 In D dimensions, there are 2D signed coordinate axes. The device reports one axis. The s axes
-nearest to the rotated vector are more likely, and are called favored.
+nearest to the rotated vector are more likely than the other axes, and are called favored.
 
 Standard errors come from the delete-a-group jackknife, to first order (Wolter 2007, "Introduction
 to Variance Estimation", section 4.2). Each block of rotations gives a separate estimate of the
@@ -120,8 +120,9 @@ def _favoured(channel: RotatedAxes, vectors: Floats, rotations: Counts) -> Count
 def largest(turned: Floats, number: int) -> Counts:
     """Return the places of the largest coordinates in absolute value, shape (vectors, number).
 
-    The largest comes first, and of equal ones the one with the lowest index. Only a few of many
-    coordinates are sorted, unless the last of them is equal to a coordinate that is left out.
+    The place of the largest coordinate comes first. Of equal coordinates, the one with the lowest
+    index comes first. Only a few of many coordinates are sorted, unless the last of them is equal
+    to a coordinate that is left out.
 
     >>> largest(np.array([[1.0, -3.0, 0.0, 2.0, 2.0]]), 2).tolist()
     [[1, 3]]
@@ -258,7 +259,7 @@ class Vectors(Analysis[B]):
 
     @property
     def noise(self) -> float:
-        """The standard error, in a random direction, of a mean from one report.
+        """The standard error, in a random direction, of a mean estimated from one report.
 
         A reported axis is a vector of length 1. The estimator divides this vector by the gain (see
         the module `decoders.rotated_axes`) and multiplies by the maximum length.
@@ -287,7 +288,7 @@ class Vectors(Analysis[B]):
 
     @property
     def mean_variance(self) -> float | None:
-        """The variance of a coordinate from one report, divided by the square of its range."""
+        """The variance of a coordinate estimated from one report, divided by its squared range."""
         return (self.noise / self.width) ** 2
 
     def draws(self, laws: Sequence[InputLaw]) -> Draws:

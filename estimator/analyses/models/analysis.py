@@ -4,7 +4,7 @@ For a model *by products*, each device reports a vector of products of its featu
 linear model is learned from the mean vector. For a model *by crosses*, each device reports a cell
 of one feature together with the label. A cell is a value, or a part of the feature's range.
 
-The rest of this text bounds the effect of fabricated reports on a model by products. Fabricated
+The following bounds limit the effect of fabricated reports on a model by products. Fabricated
 reports move the mean vector by at most a length r (`Vectors.length_moved`). The mean vector has
 four parts (see the module `products`), and each part is divided by its weight w:
 
@@ -99,7 +99,7 @@ def covariance_moves(moments: Moments, length: float) -> tuple[float, float]:
 
 
 LEAST_REPORTS: Final = EXACT_BELOW
-"""The minimum number of reports to learn a model. Errors of fewer reports are not nearly normal."""
+"""The minimum number of reports to learn a model. With fewer, errors are not nearly normal."""
 
 
 class _Models(Analysis[K]):
@@ -158,7 +158,7 @@ class ModelOfProducts(_Models[Model], Vectors[Model]):
         return model.coefficients(len(names) if simultaneous else 1), model.learned()
 
     def fakes(self, tally: Tally, fraction: float) -> Fakes:
-        """Return how far fabricated reports could have moved the mean and any coefficient."""
+        """Return how far fabricated reports could have moved the mean vector and coefficients."""
         mean = self.mean(tally)
         length, test = self.length_moved(tally, mean, fraction)
         model = ProductsModel.from_mean(self.kind, mean)

@@ -8,9 +8,9 @@ The reports about a feature form a separate tally. The share of yes within a cel
 estimated shares, and the module `ratios` computes its interval.
 
 The model gives each cell a weight, which is added to the log-odds of yes. The weights are the most
-likely ones under a prior distribution. In this prior, a weight is the sum of a trend along the
-cells and an independent part for each cell. The prior shrinks weights toward 0, so noise has little
-effect.
+likely ones, given the reports and a prior distribution. In this prior, a weight is the sum of a
+trend along the cells and an independent part for each cell. The prior shrinks weights toward 0, so
+noise has little effect.
 """
 
 from __future__ import annotations
@@ -230,7 +230,7 @@ def odds_ends(cells: CellShares, family: int) -> tuple[Floats, Floats]:
     """Return the low and the high ends of the cells' intervals of log-odds, each of shape (cells,).
 
     An interval is unbounded (up to `MOST_LOG_ODDS`) if the feature has few reports, if the cell
-    could be empty, or if no share of yes explains the reports.
+    could be empty, or if all shares in the interval of the share of yes lie outside 0..1.
     """
     shares = np.column_stack([cells.no, cells.yes])
     table = Ratios.from_shares(shares.ravel(), cells.covariance, len(shares), 2).widened(cells.sample)

@@ -136,7 +136,7 @@ class Ridge:
 
     @classmethod
     def from_covariances(cls, covariances: Covariances, noise: float) -> Ridge:
-        """Fit the coefficients, and subtract the bias from noise in the features' covariance.
+        """Fit the coefficients, and subtract the bias caused by noise in the features' covariance.
 
         The second-order bias follows from this identity. Let N be a symmetric matrix of independent
         normal entries, with variance s**2 off the diagonal and 2 s**2 on the diagonal. Then, for

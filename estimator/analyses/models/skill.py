@@ -1,8 +1,9 @@
 """Measures of how well a score predicts yes or no: its correlation, the AUC and log-odds.
 
 A score is a weighted sum of a device's features. Among people with the same label, scores are
-assumed to be normally distributed. The variance is the same for yes and no, as in linear
-discriminant analysis (Fisher 1936). The log-odds of yes are then a linear function of the score.
+assumed to be normally distributed. Their variance is assumed to be the same for yes and no, as in
+linear discriminant analysis (Fisher 1936). The log-odds of yes are then a linear function of the
+score.
 
 The AUC is the probability that a random yes has a higher score than a random no. Under the same
 assumptions, it is Phi(distance / root 2). Phi is the normal distribution function. The distance is
@@ -23,7 +24,7 @@ from estimator.statistics.arrays import Floats
 from estimator.statistics.confidence import student_of
 
 REACH: Final = 8.0
-"""The maximum distance of a considered share from the estimate, in standard errors."""
+"""The maximum distance of a share in `possible_share` from the estimate, in standard errors."""
 
 POINTS: Final = 2001
 """The number of points for the integral in `possible_share`.
@@ -36,7 +37,7 @@ LEAST_SHARE: Final = 1e-6
 
 
 def possible_share(estimate: float, error: float) -> float:
-    """Return the mean of all shares from 0 to 1, weighted by their likelihood.
+    """Return the mean of all shares from 0 to 1, each weighted by its likelihood.
 
     The result is above 0 and below 1, so it has log-odds. A noisy estimate may lie outside 0..1.
 
@@ -64,7 +65,7 @@ STEP: Final = 1e-4
 """The difference in the correlation for estimating the slope of the AUC."""
 
 LEAST_CORRELATION: Final = 0.01
-"""The minimum assumed correlation of score and label. Predicted log-odds then hardly vary."""
+"""The minimum assumed correlation of score and label. With it, predicted log-odds hardly vary."""
 
 MOST_CORRELATION: Final = 0.99
 """The maximum correlation. A correlation of 1 would make log-odds infinite."""
@@ -172,7 +173,7 @@ def _error_of(deviations: Floats) -> float:
 
 
 def _shrunk(estimate: float, error: float) -> float:
-    """Return an estimate minus error**2 / estimate, or 0 if the error is at least as large."""
+    """Return estimate - error**2 / estimate, or 0 if the error is not below the estimate."""
     return 0.0 if estimate <= error else estimate - error**2 / estimate
 
 
