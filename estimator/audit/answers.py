@@ -61,8 +61,8 @@ from estimator.audit.paths import Chances
 MOST_PATHS = 2**17
 """The maximum number of paths for a metric. A *path* is one combination of the coins' outcomes.
 
-At 10 to 30 microseconds per path, an audit takes a few seconds. With k-ary response, up to 362
-categories are all checked. With geometries, 58 to 119 of 1,024 categories are checked.
+At 10 to 30 microseconds per path, an audit takes a few seconds. With k-ary response, all categories
+are checked if there are at most 362. With geometries, 58 to 119 of 1,024 categories are checked.
 """
 
 LEAST_INPUTS = 5
@@ -117,7 +117,7 @@ def inputs_of(channel: Channel, *, all_inputs: bool) -> tuple[int, ...]:
 
 
 def answers_of(metric: Metric, inputs: tuple[int, ...], *, all_inputs: bool = False) -> list[EncodedAnswer]:
-    """Return the answers to check. Numbers include some between grid points."""
+    """Return the answers to check. For a number, some answers lie between grid points."""
     answers = of_shape(metric.kind, WALKED_SHAPES).answers(metric, inputs, all_inputs)
     return [EncodedAnswer(answer, dict(metric.law(answer))) for answer in answers]
 

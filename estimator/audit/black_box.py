@@ -1,8 +1,9 @@
 """The SDK as a black box, from `record` to the bytes that devices send.
 
-The rest of the estimator imports only `client_sdk.protocol`. This module runs the whole SDK,
-because the audit is about the code that apps run. Devices exist only in memory. The transport of a
-device accepts every report and opens no socket. The audit ignores the times of reports.
+The rest of the estimator imports only `client_sdk.protocol` from the SDK. This module runs the
+whole SDK, because the audit is about the code that apps run. Devices exist only in memory. The
+transport of a device accepts every report and opens no socket. The audit ignores the times of
+reports.
 """
 
 from __future__ import annotations
@@ -186,7 +187,8 @@ class Network(Protocol):
 class OtherSdk:
     """An SDK in another language, run as a program that simulates one device after another.
 
-    The program runs until the ``with`` block ends. For each line of JSON, it prints a line of JSON.
+    The program runs until the ``with`` block ends. The program answers each line of JSON with a
+    line of JSON.
 
     ======================================================== =================================
     a line to the program its answer

@@ -41,7 +41,7 @@ def an_input(outcome: object) -> Any:  # noqa: ANN401 an integer, or several of 
 
 @dataclass(slots=True)
 class Walk:
-    """The distributions of one step of the SDK, and their differences from the declaration.
+    """The distributions of one step of the SDK, and how they differ from the declared ones.
 
     Attributes:
         step: a description of the step, such as ``one report``.

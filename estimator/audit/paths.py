@@ -81,7 +81,7 @@ class PathCoins:
     """
 
     def __init__(self, script: list[list[int]]) -> None:
-        """Take the script: for each decision, its outcome and the number of its outcomes."""
+        """Take the script: for each decision, its outcome and the number of possible outcomes."""
         self.tossed = self.used = 0
         self._script = script
         self._weight, self._scale = 1, 1

@@ -9,8 +9,8 @@ The second step walks the channel, which turns the permanent answer into a repor
 Besides the claim, the audit checks four requirements:
 
 * Each probability must equal the declared probability, because decoding relies on it.
-* The declared epsilon and delta must equal the proved values to the last digit. A smaller value
-  means that somebody changed the SDK without changing its declaration.
+* The declared epsilon and delta must equal the proved values to the last digit. If a proved value
+  is smaller, somebody changed the SDK without changing its declaration.
 * Neither epsilon nor delta may exceed the value in the registry.
 * All paths to a symbol must toss the same number of coins.
 

@@ -63,7 +63,7 @@ class MetricValue(click.ParamType[tuple[str, float]]):
     def convert(
         self, value: str | tuple[str, float], param: click.Parameter | None, ctx: click.Context | None
     ) -> tuple[str, float]:
-        """Return the name and the number. Any other text is a usage error."""
+        """Return the name and the number. A text of another form is a usage error."""
         if isinstance(value, tuple):
             return value
         name, _, text = value.partition("=")

@@ -58,7 +58,7 @@ MODEL_FILE: Final = ("model", ".json")
 """The value of ``--format`` for models, and the extension of a model's file."""
 
 NEXT_STEPS: Final = {"html": "; open it in a browser", "model": "; an app can ship it"}
-"""A hint after writing a file, by format."""
+"""The hint that is printed after a file of each format is written."""
 
 CLOSED_ONLY: Final = "only closed windows were read; to include open windows, add --preliminary"
 """The hint that is printed if a collector returned no tallies."""

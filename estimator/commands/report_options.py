@@ -101,7 +101,7 @@ def selection_of(first: Window | None, last: Window | None, *, preliminary: bool
 
 
 def check_request(registry: Registry, request: Request) -> None:
-    """Refuse requested figures that no metric of the registry has, before tallies are read.
+    """Refuse, before tallies are read, requested figures that no metric of the registry has.
 
     Raises:
         RequestError: if a figure is refused. The message names the figure, and says what to do.

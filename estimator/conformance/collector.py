@@ -19,7 +19,7 @@ MAX_BODY_BYTES = 1 << 20
 
 
 class ReceivedRequest(NamedTuple):
-    """A request as it arrived."""
+    """A request as the collector received it."""
 
     method: str
     path: str

@@ -118,7 +118,7 @@ def _tossed(  # noqa: PLR0913, PLR0917 all parts of a case
 def _compared(
     program: Program, case_class: CaseClass, name: str, line: Line, expected: Mapping[str, tuple[str, object]]
 ) -> Case:
-    """Send a line to the program, and return the case that compares its answer.
+    """Send a line to the program, and return a case that compares the answer with the expected one.
 
     ``expected`` contains, for each rule, a member of the answer and its expected value. The case
     fails at the first rule for which the answer has a different value.

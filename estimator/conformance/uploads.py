@@ -54,7 +54,7 @@ _parsed = lru_cache(Registry.parse)
 
 
 class DeviceTraffic:
-    """Everything that one device has sent, for checks against the rules."""
+    """Everything that one device has sent, for checks against the protocol's rules."""
 
     def __init__(self) -> None:
         """Begin with a device that has sent nothing."""
@@ -161,7 +161,7 @@ class DeviceTraffic:
         return next((metric for metric in known if metric is not None and report.edition in metric.editions), None)
 
     def _settle(self, upload: Upload, keys: list[ReportKey], script: Scripted) -> None:
-        """Note the reports of an upload that the response refused or left unanswered."""
+        """Note which reports of an upload the response refused or left unanswered."""
         self._unanswered |= set(keys)
         if script.get("drop") or script.get("cut") or script.get("kill") or script.get("status", OK) != OK:
             return

@@ -142,7 +142,7 @@ INVERSIONS: Final[Mapping[str, Inversion]] = {
 def inversion_of(channel: Channel) -> Inversion:
     """Return the row of a channel's mechanism in `INVERSIONS`.
 
-    For permanent answers, this is the row of the second step.
+    For permanent answers, this is the row of the mechanism of the second step.
     """
     return INVERSIONS.get(channel.last_step.name, Inversion())
 

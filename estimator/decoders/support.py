@@ -217,8 +217,9 @@ class Balanced:
 def support_counts(incidence: Incidence, counts: Counts) -> Counts:
     """Return the number of reports that support each value, shape (..., k).
 
-    With many symbols, Fourier transforms compute these numbers. Beyond about 10**13 reports, the
-    last digits are no longer exact, but the noise in a tally is far larger.
+    With many symbols, Fourier transforms compute these numbers. With more than about 10**13
+    reports, the last digits of the numbers are no longer exact, but the noise in a tally is far
+    larger.
     """
     symbols, floats = counts.shape[-1], counts.astype(np.float64)
     table = _table(incidence, symbols) if symbols <= FEW_SYMBOLS else None

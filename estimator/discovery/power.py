@@ -149,14 +149,14 @@ def least_sums(sizes: Sequence[int]) -> list[float]:
 
 @lru_cache
 def _deviation_to_survive(bits: int) -> float:
-    """Return the standard errors above chance that let a prefix of this many bits survive."""
+    """Return how many standard errors above chance let a prefix of ``bits`` bits survive."""
     chance = SURVIVORS / 2**bits
     return -inf if chance >= 1 else -_NORMAL.inv_cdf(chance)
 
 
 @lru_cache
 def deviation_to_confirm(levels_left: int) -> float:
-    """Return the standard errors above chance that confirm a text.
+    """Return how many standard errors above chance confirm a text.
 
     ``levels_left`` is 1 if the last level found the text, 2 for the level before it, and so on.
     """

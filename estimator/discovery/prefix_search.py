@@ -2,9 +2,9 @@
 
 A text is a string of bits. Each level of the search has a group of devices. The group reports on
 prefixes of a certain number of bits: its public hash function maps each prefix to one of K cells. A
-report prefers the cell of the device's own text. Each level tries all continuations of the prefixes
-found so far. The level keeps the continuations with the most evidence, which are called survivors.
-A survivor that is a whole text becomes a candidate.
+report is more likely to support the cell of the device's own text than any other cell. Each level
+tries all continuations of the prefixes found so far. The level keeps the continuations with the
+most evidence, which are called survivors. A survivor that is a whole text becomes a candidate.
 
 Continuations are ranked by evidence: the logarithm of the odds that a common text begins with them.
 The evidence of a continuation includes the evidence of its prefix at earlier levels. It is assumed
@@ -202,8 +202,9 @@ class _Level(NamedTuple):
     def evidence(self) -> Floats:
         """Return the evidence of the group's reports for a text in each cell, shape (cells,).
 
-        The evidence is the log-likelihood ratio of two hypotheses. Under the first, the support
-        exceeds chance by `MARGIN` standard errors. Under the second, the support is chance.
+        The evidence is the log-likelihood ratio of two hypotheses. Under the first hypothesis, the
+        support exceeds chance by `MARGIN` standard errors. Under the second hypothesis, the support
+        does not exceed chance.
         """
         reports, chance = int(self.tables.reports[self.place]), self.tables.law.by_chance
         error = math.sqrt(max(1, reports) * chance * (1 - chance))

@@ -35,7 +35,7 @@ if TYPE_CHECKING:
     import polars as pl
 
 FOUND_TEXT: Final = "found_text"
-"""The only statistic with texts from devices as values."""
+"""The only statistic whose values are texts that devices chose."""
 
 DEVICES, TAKING_PART = "devices_taking_part", "share_taking_part"
 
