@@ -293,7 +293,7 @@ class StepOfScale(OneOfLabels[Ordinal]):
 
 
 class MembersOfSet(OneOfLabels[Subset]):
-    """Sets. Each device reports one random element of its set.
+    """Metrics about sets. Each device reports one random element of its set.
 
     The device first pads its set with dummies to the maximum size. With a maximum of 3, a set with
     one member gets two dummies. The device then draws the member with probability 1/3.
@@ -303,7 +303,7 @@ class MembersOfSet(OneOfLabels[Subset]):
 
     @property
     def positions(self) -> Floats | None:
-        """The estimated set size, one for each input.
+        """The set size that a report about each input estimates.
 
         The estimate of an input is the maximum size for a value, and 0 for a dummy. The mean
         estimate of all reports is the mean size.
@@ -345,7 +345,7 @@ class MembersOfSet(OneOfLabels[Subset]):
 
 
 class MembersInPairs(MembersOfSet):
-    """Sets that are reported with pair geometry.
+    """Metrics about sets, which devices report with pair geometry.
 
     A device pads its set with dummies and draws two elements. The device then reports a block: a
     set of elements that probably contains one or both drawn elements.
@@ -396,7 +396,7 @@ class MembersInPairs(MembersOfSet):
 
 
 class MembersAsked(MembersOfSet):
-    """Sets. Each device draws one value and reports whether its set contains this value.
+    """Metrics about sets. Each device draws one value, and reports whether its set contains it.
 
     Each value's share is estimated only from the reports about this value. The estimates for
     different values are therefore independent.

@@ -66,7 +66,7 @@ class PointOfGrid(OneSymbol[Grid]):
 
     @property
     def decoder(self) -> Decoder | None:
-        """The scores for the mean. None if the grid has only two points."""
+        """The scores of the symbols for the mean answer. None if the grid has only two points."""
         return decoder_of(self.metric.channel)
 
     @property
@@ -272,7 +272,7 @@ class DaysOfUse(CountsWithShares[Activity]):
 
     @property
     def more_intervals(self) -> int:
-        """The number of thresholds."""
+        """The number of thresholds: the share at or above each threshold has an interval."""
         return len(self.thresholds)
 
     def more(self, estimated: MetricEstimate, counts: Counts, request: Request, family: int) -> MetricEstimate:

@@ -9,8 +9,9 @@ to Variance Estimation", section 4.2). Each block of rotations gives a separate 
 mean. The differences between blocks reflect the choice of people, the noise, and the finite number
 of rotations. Standard errors are at least as large as the mechanism's noise in a random direction.
 
-Rehearsals draw the tally of many devices at once. Each report is either a random axis or a random
-favored axis. Rotated vectors are exact, because they are integers below 2**53, stored as floats.
+Rehearsals draw the tally of many devices at once. In a rehearsal, each report names either a random
+axis or a random favored axis. Rotated vectors are exact, because they are integers below 2**53,
+stored as floats.
 """
 
 from __future__ import annotations

@@ -129,8 +129,8 @@ class WalkPlan:
     Attributes:
         encoded: the answers for walking the encoding, from the answer to the input.
         reported: the answers for walking all steps, from the answer to the symbol.
-        rows: the inputs for walking the channel, from the input to the symbol. Inputs with an
-            answer of their own in ``reported`` are left out.
+        rows: the inputs for walking the channel, from the input to the symbol. An input is left out
+            if ``reported`` contains an answer that only this input represents.
     """
 
     encoded: list[EncodedAnswer]

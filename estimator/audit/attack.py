@@ -88,8 +88,8 @@ def provable(successes: int, others: int, n: int, level: float, delta: float = 0
 def detectable(successes: int, n: int, level: float, epsilon: float, delta: float) -> float | None:
     """Return the smallest excess over a claimed epsilon that about half of all audits would prove.
 
-    For the first answer, the event is assumed to have its observed frequency. For the second
-    answer, the event is then e**excess times less likely than the claim requires.
+    The probability of the event after the first answer is assumed to be its observed frequency. The
+    probability after the second answer is then e**excess times smaller than the claim requires.
 
     Returns:
         The excess of the true epsilon over the claim. None if n observations cannot prove any

@@ -143,7 +143,7 @@ def _as_answered(metric: Metric, channel: RotatedAxes) -> Iterator[str]:
 
 
 def _answers(metric: Metric) -> Iterator[object]:
-    """Yield some answers. For a model, each answer has only first values, or only last values."""
+    """Yield some answers. In a model's answer, all features have their first or last value."""
     observation = analysis_of(metric).observation
     if observation is None:
         yield from (each.value for each in metric.kind.extremes())
@@ -204,7 +204,7 @@ def text_answers(metric: Metric) -> Sequence[str | tuple[str, ...]]:
 
 
 def toy_of(domain: Text) -> Text:
-    """Return a domain with few texts. The SDK runs the same code as for the given domain."""
+    """Return a domain with few texts. The SDK runs the same code for both domains."""
     return type(domain)(LETTERS, LENGTH, discover=domain.discover, max_items=min(domain.max_items, MOST_ITEMS))
 
 

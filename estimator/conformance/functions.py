@@ -77,7 +77,7 @@ def windows(program: Program, vectors: Mapping[str, Any]) -> Iterator[Case]:
 
 
 def needed_by(metric: Mapping[str, Any] | None) -> tuple[str, ...]:
-    """Return a compiled metric's kinds and its mechanism, or () if it did not compile."""
+    """Return a compiled metric's kinds and its mechanism, or () if the metric did not compile."""
     if metric is None:
         return ()
     parts = (part["kind"] for part in metric["domain"].get("cross", ()))

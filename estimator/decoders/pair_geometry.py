@@ -91,7 +91,7 @@ class PairShares:
         return self.balanced.standard_errors(counts, reports)
 
     def intervals(self, counts: Counts, reports: Reports, family: int = 1) -> tuple[Floats, Floats]:
-        """Return the ends of the shares' intervals, from intervals for binomial counts."""
+        """Return the ends of the shares' intervals, converted from intervals of binomial counts."""
         return self.balanced.intervals(counts, reports, family)
 
     def contrast(self, weights: Floats) -> Floats:

@@ -7,8 +7,8 @@ These axes are called favored.
 The reported axes of each rotation are counted first. Rotating them back then takes one Hadamard
 transform per rotation instead of one per report. The mean of the axes has the direction of the mean
 vector, but is shorter by a factor: the gain. The gain is computed for a uniform random rotation.
-The actual rotations consist of three rounds of signs and transforms, and their gain differs by less
-than 0.1% (docs/research/vectors.md).
+The actual rotations consist of three rounds of signs and transforms, and their gain differs from
+this result by less than 0.1% (docs/research/vectors.md).
 """
 
 from __future__ import annotations
@@ -46,7 +46,7 @@ LARGEST_SIZE: Final = 12.0
 
 
 def block_sums(channel: RotatedAxes, counts: Counts | Floats) -> Floats:
-    """Return the sum of each block's reported axes after rotating them back, shape (blocks, D).
+    """Return, for each block of rotations, the sum of its axes rotated back, shape (blocks, D).
 
     ``counts`` contains the count or the probability of each symbol, shape (B * 2D,).
     """

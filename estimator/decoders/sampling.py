@@ -170,9 +170,9 @@ def _first_symbol(blocks: Blocks) -> int:
 def _add_block_draws(tally: Counts, kept: Counts, blocks: Blocks, generator: np.random.Generator) -> None:
     """Draw a symbol from the input's block for some devices, and add these reports to the tally.
 
-    ``kept`` is the number of these devices for each input. If an input has many of them, the number
-    of devices at each place is drawn. If an input has few devices, a place is drawn for each
-    device, unless the weights of the block differ.
+    ``kept`` is the number of these devices for each input. If an input has many of these devices,
+    the number of devices at each place is drawn. If an input has few devices, a place is drawn for
+    each device, unless the weights of the block differ.
     """
     fewest = blocks.size if len(blocks.weights) == 1 else 1
     many = np.flatnonzero(kept >= fewest)

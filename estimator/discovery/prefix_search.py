@@ -230,7 +230,7 @@ def _survivors(level: _Level) -> _Survivors:
 def _least(evidence: Floats) -> float:
     """Return the smallest evidence among the best `SURVIVORS` continuations.
 
-    With fewer continuations, all survive, and the result is minus infinity.
+    With fewer continuations than `SURVIVORS`, all survive, and the result is minus infinity.
     """
     if evidence.size <= SURVIVORS:
         return float(evidence.min()) if evidence.size == SURVIVORS else -math.inf

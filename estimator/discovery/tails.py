@@ -1,4 +1,4 @@
-"""The far tails of the errors of texts' shares, for tests among many texts.
+"""The tails of the distribution of errors in texts' shares, for tests of many texts together.
 
 The estimated share of a text is a linear function of the number of reports that support the text's
 cells. This number is binomial (`estimator.discovery.texts`). If many texts are tested together, a

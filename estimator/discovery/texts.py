@@ -2,7 +2,7 @@
 
 A found text is confirmed by other groups than those that found it. In the confirming groups, the
 reports that support the text's cells are counted. Devices draw their groups independently of their
-texts, so the sum is binomial. The hash functions are public, so shared cells of candidates are
+texts, so this count is binomial. The hash functions are public, so shared cells of candidates are
 known. The reports of a shared cell count for neither candidate.
 
 The share of a text's cell includes unlisted texts in the same cell, which must be subtracted.
@@ -120,8 +120,8 @@ def confirm(kind: Text, tables: GroupTables, texts: Iterable[str], *, simultaneo
 def _confirmed(confirmation: Confirmation) -> Confirmation:
     """Leave out the cells that a candidate shares with clearly existing candidates.
 
-    Cells shared with unproved candidates are kept. In a long list, every cell is shared with some
-    candidate.
+    Cells shared with candidates that do not clearly exist are kept. In a long list, every cell is
+    shared with some candidate.
     """
     exist = confirmation.exist()
     return confirmation.without_cells_of(exist & ~confirmation.disagree(exist))
@@ -287,7 +287,7 @@ class Confirmation:
     def exist(self) -> NDArray[np.bool_]:
         """Return whether each candidate has a share significantly above 0.
 
-        If nobody has a candidate, it passes with a probability of at most its risk.
+        If nobody has a candidate, it passes this test with a probability of at most its risk.
         """
         supported, reports, chance = self.supported, self.reports, self.tables.law.by_chance
         expected = reports * chance

@@ -71,8 +71,8 @@ LUCK: Final = 0.5
 """The deviation of an estimate, in standard errors, from which a test's rejection counts as luck.
 
 `Ranges.useful` omits a range if its test could reject a quantile's probability only with at least
-this deviation in the right direction. A deviation of 0.5 standard errors has a probability of 31%.
-With a smaller number, some intervals would be wider.
+this deviation in the right direction. By chance, a deviation of at least 0.5 standard errors in a
+given direction has a probability of 31%. With a smaller number, some intervals would be wider.
 """
 
 Places = NDArray[np.int64]
@@ -150,8 +150,8 @@ def limits(  # noqa: PLR0913 all data about the scores and the interval
       the score (see `bounded_intervals`).
     * The normal limit requires at least `EXACT_BELOW` and at least `Noise.enough` reports. A tally
       may lack rare answers. The normal interval of a share is therefore never narrower than
-      Wilson's. For each share p, Wilson's interval assumes the minimum noise plus the variance p (1
-      - p) of answers.
+      Wilson's. For each share p, Wilson's interval assumes that the variance of a score is the
+      minimum noise plus p (1 - p), the variance of the answers.
 
     Args:
         means: the mean of each score over the reports.

@@ -90,7 +90,7 @@ def coefficient_move(moments: Moments, ridge: Ridge, noise: float, length: float
 
 
 def covariance_moves(moments: Moments, length: float) -> tuple[float, float]:
-    """Return the bounds on |dk| and |dC| if the mean moves by ``length`` (see the module)."""
+    """Return the module's bounds on |dk| and |dC| if the mean vector moves by ``length``."""
     of_label, of_square, _, of_feature, of_itself = (each / UNIT for each in weights())
     z, y = float(np.linalg.norm(moments.features)), abs(float(moments.label))
     with_label = length * math.hypot(1 / of_label, z / of_itself, y / of_feature)

@@ -44,7 +44,7 @@ FOLDS: Final = 32
 """The number of folds of cross-validation."""
 
 MOST_MEAN: Final = 0.98
-"""The maximum absolute mean label, if yes is 1 and no is -1. A larger estimate is clipped."""
+"""The maximum absolute mean label, if yes is 1 and no is -1. Larger estimates are clipped to it."""
 
 LEAST_SPREAD: Final = 1e-9
 """The minimum variance of the model's scores. Noise can make the estimated variance negative."""
@@ -57,7 +57,7 @@ An unbounded interval ends at plus or minus this number.
 
 
 class Moments(NamedTuple):
-    """The four parts of the mean vector of products, or of each block's deviation from this mean.
+    """The four parts of the mean vector, or of the deviation of each block of rotations from it.
 
     Attributes:
         products: E[y z], shape (..., d).
