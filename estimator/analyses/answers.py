@@ -355,8 +355,8 @@ class MembersInPairs(MembersOfSet):
         """Return the scores that estimate the mean size of sets.
 
         The scores estimate the number of dummies, and subtract this number from the maximum size.
-        Dummies have fewer inputs than values, so this estimate has less noise than an estimate from
-        values.
+        Fewer inputs are dummies than values, so this estimate has less noise than an estimate of
+        the number of values.
         """
         assert isinstance(inverse, PairShares)  # noqa: S101 the row of the mechanism
         scores: Floats = 1 - inverse.contrast(1 - self.scale)

@@ -137,7 +137,7 @@ def joint_of(cross: Cross, shares: Floats, covariance: Floats, sample: Sample, f
 
 
 def _differences(cross: Cross, table: Ratios, z: float) -> Iterator[Figure]:
-    """Yield the difference between every two groups, for each outcome.
+    """Yield the difference between every two groups in the share of each outcome.
 
     The differences of two outcomes are equal except for the sign, so both get the same p-value.
     """
@@ -215,8 +215,8 @@ def auc_of_pairs(shares: Floats, covariance: Floats, sample: Sample, z: float) -
             with "no" before "yes" in each step.
         covariance: the covariance of the shares, shape (2 steps, 2 steps).
         sample: the tally, with the scores of its symbols.
-        z: the half-width of a normal interval in standard errors, such as 1.96. Infinite with too
-            few reports.
+        z: the half-width of a normal interval in standard errors, such as 1.96. z is infinite if
+            there are too few reports.
     """
     no, yes = shares.reshape(-1, PAIR).T
     steps = np.arange(yes.size)

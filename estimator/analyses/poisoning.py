@@ -70,7 +70,7 @@ ROUNDING = 1e-9
 """The relative size of rounding errors.
 
 A test statistic below this number times the number of reports counts as 0. Two statistics count as
-equal within this relative difference.
+equal if their relative difference is at most this number.
 """
 
 LOG_CERTAIN = -40.0

@@ -132,7 +132,7 @@ class UnlistedTexts(Analysis[Text]):
 
     @property
     def report_variance(self) -> float | None:
-        """The largest possible variance of a requested text's share, from one report.
+        """The largest possible variance of a requested text's share, estimated from one report.
 
         The variance is largest for texts of maximum length: only the confirming groups report them
         whole.

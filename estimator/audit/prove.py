@@ -241,7 +241,7 @@ def prove(
         requests: the privacy losses that the registry requests, by metric. A metric without an
             entry is compared only with the SDK's claims.
         all_inputs: whether to check all inputs of a channel, even if this takes very long. By
-            default, a sample is checked if there are many.
+            default, a sample is checked if a channel has many inputs.
         after_law: called with the argument 1 after each distribution.
 
     Raises:

@@ -1,6 +1,6 @@
 """Output on stdout, and progress bars on stderr.
 
-Tables use only characters that stdout can show. Other formats are in UTF-8.
+Tables use only characters that stdout can show. Output in any other format is in UTF-8.
 """
 
 from __future__ import annotations

@@ -19,7 +19,7 @@ FOLDERS: Final = (HERE / "vectors", HERE.parents[1] / "tests" / "vectors")
 
 
 def vectors(name: str) -> Any:  # noqa: ANN401 any JSON value
-    """Return the content of a vectors file, named without ``.json``."""
+    """Return the content of a file of test vectors, given its name without ``.json``."""
     folder = next(folder for folder in FOLDERS if folder.is_dir())
     return json.loads((folder / f"{name}.json").read_text(encoding="utf-8"))
 

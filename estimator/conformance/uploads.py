@@ -50,7 +50,7 @@ class Arrived(NamedTuple):
 
 
 _parsed = lru_cache(Registry.parse)
-"""A parser of registries with a cache."""
+"""A parser of registries that caches its results."""
 
 
 class DeviceTraffic:

@@ -74,7 +74,7 @@ class CellSupport:
 
 @lru_cache(maxsize=REMEMBERED)
 def cell_support(channel: GroupedGeometry) -> CellSupport:
-    """Return how often reports support cells in any group of a channel."""
+    """Return the probabilities that reports support cells, in any group of a channel."""
     pairs = channel.pairs
     if pairs is None:
         support = projective_geometry.inverse(channel.points).support

@@ -76,7 +76,7 @@ class TreeLaw:
 
 @lru_cache(maxsize=REMEMBERED)
 def law(channel: Hierarchical) -> TreeLaw:
-    """Return the distribution of a channel's symbols, with a cache."""
+    """Return the distribution of a channel's symbols. Results are cached."""
     return TreeLaw.from_channel(channel)
 
 

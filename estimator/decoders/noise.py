@@ -52,7 +52,7 @@ def gaussian_decoder(channel: Gaussian) -> Decoder:
 
 
 def laplace_scores(channel: Laplace) -> list[Fraction]:
-    """Return the exact unbiased score of each symbol, on a scale with the inputs from 0 to 1."""
+    """Return the exact unbiased score of each symbol, with inputs on a scale from 0 to 1."""
     last = channel.inputs - 1
     beyond = Fraction(channel.weights[-1], channel.weights[-2])
     return [-beyond / last, *(Fraction(place, last) for place in range(1, last)), 1 + beyond / last]

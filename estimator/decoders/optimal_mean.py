@@ -26,7 +26,7 @@ from estimator.decoders.decoder import REMEMBERED, Decoder, floats
 from estimator.statistics.arrays import Floats
 
 SHARPNESS: Final = (10.0, 100.0, 1e3, 1e4)
-"""The sharpness of the smooth bounds on the largest variance, in the order of minimization."""
+"""The sharpness of each smooth bound on the largest variance, in the order of minimization."""
 
 NEWTON_STEPS: Final = 30
 """The maximum number of steps of Newton's method at each sharpness. Ten are usually enough."""
@@ -78,7 +78,7 @@ class OptimalMeanLaw:
 
 @lru_cache(maxsize=REMEMBERED)
 def law(channel: OptimalMean) -> OptimalMeanLaw:
-    """Return the distribution of a channel's symbols, with a cache."""
+    """Return the distribution of a channel's symbols. Results are cached."""
     return OptimalMeanLaw.from_channel(channel)
 
 
@@ -91,7 +91,7 @@ def decoder(channel: OptimalMean) -> Decoder:
 
 @lru_cache(maxsize=REMEMBERED)
 def scores(channel: OptimalMean) -> tuple[Fraction, ...]:
-    """Return the exact unbiased score of each symbol, on a scale with the inputs from 0 to 1."""
+    """Return the exact unbiased score of each symbol, with inputs on a scale from 0 to 1."""
     heights = _heights(channel)
     slope = Fraction(channel.band_total, (channel.heavy - channel.light) * channel.knots[-1])
     return tuple(Fraction(1, 2) + slope * height for height in heights)
@@ -141,7 +141,7 @@ def _free(channel: OptimalMean) -> Floats:
     """Return the effect of each free number on each height, shape (symbols, numbers).
 
     A number is added to the heights of one chain, and subtracted from the heights of the mirrored
-    chain. This keeps heights unbiased and symmetric.
+    chain. Heights then stay unbiased and symmetric.
     """
     columns = []
     for chain in _chains(channel):

@@ -74,7 +74,7 @@ def turned_back(channel: RotatedAxes, vectors: Floats, rotations: Counts) -> Flo
 
 
 def hadamard(vectors: Floats) -> Floats:
-    """Return the Walsh-Hadamard transform of each row, not normalized."""
+    """Return the unnormalized Walsh-Hadamard transform of each row."""
     dimension = vectors.shape[-1]
     columns = 1 << (dimension.bit_length() // 2)
     of_columns = vectors.reshape(-1, columns) @ _matrix(columns)
@@ -176,10 +176,10 @@ def _numbers_above(dimension: int, favoured: int) -> tuple[Floats, Floats]:
 
 
 def _expected_least(trials: int, most: int, chances: Floats) -> Floats:
-    """Return E[min(most, N)], for a binomial N with each success probability, shape (chances,).
+    """Return E[min(most, N)] of a binomial N, for each success probability, shape (chances,).
 
-    The contribution of N below ``most`` follows from the identity
-    N P(N successes of n) = n p P(N - 1 successes of n - 1).
+    The contribution of the values of N below ``most`` follows from the identity N P(N successes of
+    n) = n p P(N - 1 successes of n - 1).
     """
     is_most, is_less = binomial_tail(most, trials, chances), 1 - binomial_tail(most - 1, trials - 1, chances)
     expected: Floats = most * is_most + trials * chances * is_less

@@ -39,7 +39,7 @@ Numbers = TypeVar("Numbers", Floats, Counts)
 class Support:
     """The probabilities of support: p for the sender's answer, and q for any other value.
 
-    If each symbol supports only its own value, this class is also the `Inverse`. The counts of
+    If each symbol supports only its own value, this class also implements `Inverse`. The counts of
     symbols are then the numbers of supporting reports.
 
     Attributes:

@@ -140,9 +140,10 @@ class Power:
 def least_sums(sizes: Sequence[int]) -> list[float]:
     """Return, for each level, the least evidence for surviving the level.
 
-    ``sizes`` contains the number of bits of a prefix at each level. The evidence is a sum over all
-    levels so far. A level contributes the prefix's support above chance, in standard errors. Among
-    all possible prefixes, only `SURVIVORS` are expected to reach the least evidence by chance.
+    ``sizes`` contains the number of bits of a prefix at each level. The evidence is a sum over this
+    level and all earlier levels. A level contributes the prefix's support above chance, in standard
+    errors. Among all possible prefixes, only `SURVIVORS` are expected to reach the least evidence
+    by chance.
     """
     return [sqrt(j) * _deviation_to_survive(bits) for j, bits in enumerate(sizes, 1)]
 

@@ -38,8 +38,8 @@ class TextTails(NamedTuple):
     """The tails of the number of reports that support a text.
 
     Attributes:
-        support: the probabilities that a report supports a cell of the sender's texts, and any
-            other particular cell.
+        support: the probability that a report supports a cell of the sender's texts, and the
+            probability that it supports one particular other cell.
         cells: the number of cells in each group of devices.
     """
 

@@ -230,7 +230,7 @@ class Confirmation:
         return replace(self, received=self.received & np.column_stack(alone), listed=others)
 
     def alone(self) -> NDArray[np.bool_]:
-        """Return whether each candidate shares none of its used cells, shape (candidates,)."""
+        """Return whether each candidate shares no used cell with another, shape (candidates,)."""
         alone = np.ones(len(self.cells), dtype=bool)
         for cells, received in zip(self.cells.T, self.received.T, strict=True):
             alone &= (np.bincount(cells, minlength=self.tables.law.cells)[cells] == 1) | ~received

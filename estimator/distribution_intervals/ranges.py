@@ -130,8 +130,8 @@ def limits_of(
         counts: the count of each symbol, shape (m,). At least one count is above 0.
         scores: f scores for each symbol, shape (m, f).
         family: the number of simultaneous 95% intervals.
-        is_share: whether the expected score lies within 0..1 for every answer. If not, it must lie
-            within -1..1.
+        is_share: whether the expected score lies within 0..1 for every answer. If not, the
+            expected score must lie within -1..1.
     """
     reports = int(counts.sum())
     means = counts @ scores / reports
@@ -159,8 +159,8 @@ def limits(  # noqa: PLR0913 all data about the scores and the interval
         noise: the noise of the scores.
         reports: n, the number of reports, at least 1.
         family: the number of simultaneous 95% intervals.
-        is_share: whether the expected score lies within 0..1 for every answer. If not, it must lie
-            within -1..1.
+        is_share: whether the expected score lies within 0..1 for every answer. If not, the
+            expected score must lie within -1..1.
     """
     is_few = reports < np.maximum(EXACT_BELOW, noise.enough)
     if is_few.all():
@@ -313,7 +313,7 @@ class Ranges:
     @staticmethod
     @lru_cache(maxsize=REMEMBERED)
     def from_histogram(histogram: Histogram, reference: int) -> Ranges:
-        """Return the ranges of a histogram for a reference population, with a cache."""
+        """Return the ranges of a histogram for a reference population. Results are cached."""
         scores = Scores.from_histogram(histogram, reference)
         points = histogram.points
         places = np.arange(points.size)
@@ -368,7 +368,7 @@ def joint_tests(integrals: Floats, law: Floats) -> Floats:
     """Return, for each width, the divisor of a test's error probability, shape (widths,).
 
     A quantile's test at a point consists of one test for each range of at least a given width. The
-    test errs if any of these tests errs. The tests are strongly correlated, so the number of ranges
+    test errs if any of these tests errs. The tests are strongly correlated, so their number
     (Bonferroni) would be too large a divisor. For instance, for `square-wave` at epsilon 1 on 33
     points, the divisor for 10 tests is 2.6.
 
@@ -449,7 +449,7 @@ class TallyRanges:
 
     @classmethod
     def from_counts(cls, histogram: Histogram, counts: Counts | Floats, smoothed: Floats) -> TallyRanges:
-        """Return the ranges of a tally with reports.
+        """Return the ranges of a tally, which must contain reports.
 
         Args:
             histogram: the bins, and the probability of each symbol for the answers in each bin.
@@ -481,5 +481,5 @@ class TallyRanges:
         return rising, falling
 
     def limits_of(self, scores: Floats, family: int = 1, *, is_share: bool = True) -> tuple[Floats, Floats]:
-        """Return confidence limits for the expected values of f scores, given with shape (m, f)."""
+        """Return confidence limits for the expected values of scores, an array of shape (m, f)."""
         return limits_of(self.ranges.histogram.law, self.counts, scores, family, is_share=is_share)

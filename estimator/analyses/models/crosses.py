@@ -180,7 +180,7 @@ def weights_of(cells: CellShares, share: float) -> Floats:
     covariance. This difference falls by p (1 - p) t for each unit of w. Each step of the search
     solves a linear approximation for w (Gauss-Newton method).
 
-    Without any yes in a cell, the estimated variance is 0. Each variance is therefore raised to at
+    The estimated variance of a cell without any yes is 0. Each variance is therefore raised to at
     least t p (1 - p) / n, the variance for n people without noise. With fewer than `EXACT_BELOW`
     reports, all weights are 0.
     """

@@ -281,7 +281,7 @@ def label_step(domain: Model) -> float:
 
 
 def input_of(feature: ModelFeature, its_weights: Floats) -> ModelInput:
-    """Return a feature with its weights, in the form for reports."""
+    """Return a feature with its weights, as a member of a reported model."""
     own = tuple(its_weights.tolist())
     if isinstance(feature.kind, Category):
         return ModelInput(name=feature.name, values=feature.kind.values, weights=own)

@@ -74,7 +74,8 @@ MOST_CORRELATION: Final = 0.99
 class Skilled(NamedTuple):
     """The figures of one fold of cross-validation.
 
-    `along` and `spread` are as in `Skill`. `label` is the deviation of the mean label.
+    `along` and `spread` are as in `Skill`. `label` is the fold's mean label minus the mean label of
+    all reports.
     """
 
     along: float
