@@ -78,7 +78,7 @@ class OneSymbol(Analysis[K]):
 
     @abstractmethod
     def unknown(self) -> tuple[FigureGroup, ...]:
-        """Return the figures of a tally without reports, whose intervals contain every value."""
+        """Return the figures of a tally without reports. Their intervals contain every value."""
 
     @abstractmethod
     def family(self, request: Request) -> int:
@@ -175,7 +175,7 @@ class OneOfLabels(OneSymbol[K]):
             yield FigureGroup("share", self.of_answers(shares), "", SHARES), *of_mean
 
     def unknown(self) -> tuple[FigureGroup, ...]:
-        """Return the figures of a tally without reports, whose intervals contain every value."""
+        """Return the figures of a tally without reports. Their intervals contain every value."""
         shares = FigureGroup("share", Figures.unknown(self.labels), "", SHARES)
         return (shares,) if self.ends is None else (shares, *self.means(Estimate(None, None, *self.ends, None), 0))
 

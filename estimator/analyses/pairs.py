@@ -253,8 +253,8 @@ def _reach_of_auc(wins: Floats, shares: Floats, covariance: Floats, sample: Samp
 def _added_up(added: Floats, shares: Floats, covariance: Floats, sample: Sample, z: float) -> Ratios:
     """Return the ratios of two groups with two outcomes each.
 
-    Each row of ``added`` weights the given shares. The weighted sum is the share of one pair of
-    group and outcome.
+    Each row of ``added`` contains a weight for each of the given shares. The weighted sum is the
+    share of one pair of group and outcome.
     """
     table = Ratios.from_shares(added @ shares, added @ covariance @ added.T, PAIR, PAIR)
     if not math.isfinite(z):

@@ -133,9 +133,9 @@ def _test_of_elements(inverse: PairShares, counts: Counts) -> RangeTest:
 def _log_chance(statistic: float, symbols: int) -> float:
     """Return the logarithm of an upper bound on the p-value of a statistic.
 
-    The bound applies to a drawn tally's distance from its own distribution, for any number of
-    reports. Source: Agrawal 2020, "Finite-sample concentration of the multinomial in relative
-    entropy", theorem 1.2.
+    The bound applies to a drawn tally's distance from the distribution that produced it, for any
+    number of reports. Source: Agrawal 2020, "Finite-sample concentration of the multinomial in
+    relative entropy", theorem 1.2.
     """
     distance, free = statistic / 2, symbols - 1
     return 0.0 if distance <= free else free * (1 + math.log(distance / free)) - distance

@@ -80,7 +80,7 @@ Whole numbers are all checked if the largest one is below this number.
 PARTS = (Fraction(1, 3), Fraction(1, 2))
 """The positions of the checked numbers between two grid points, as fractions of the distance.
 
-One third must be rounded, because it is not a multiple of a coin's unit of 2**-64.
+The SDK must round the fraction 1/3, because it is not a multiple of a coin's unit of 2**-64.
 """
 
 Answer = Hashable
@@ -170,7 +170,7 @@ def _labels(metric: Metric, inputs: tuple[int, ...], _: bool) -> list[Answer]:  
 
 
 def _cells(metric: Metric, inputs: tuple[int, ...], _: bool) -> list[Answer]:  # noqa: FBT001 as above
-    """Return, for each input, the smallest number it represents, and a number near the largest."""
+    """Return, for each input, the low end of its cell and a number just below the high end."""
     kind = cast("Thresholds", metric.kind)
     ends = [(kind.ends[place], kind.ends[place + 1]) for place in inputs]
     return [number for low, high in ends for number in dict.fromkeys((low, high - (high - low) / COIN_SCALE))]

@@ -76,7 +76,7 @@ class Squares:
         return self.metrics * float((self.own * share + self.other * (1 - share) - share**2).max())
 
     def variance(self, share: float) -> float:
-        """Return the largest variance over all populations with this share."""
+        """Return the largest variance of a report's estimate, over populations with this share."""
         return self.metrics * float((self.own * share + self.other * (1 - share) - share**2).max())
 
 

@@ -277,7 +277,7 @@ class Confirmation:
 
     @property
     def _every(self) -> RestOfCells:
-        """All cells except the dummies, whose shares are estimated from the confirming groups."""
+        """All cells except dummies. The confirming groups give the estimated shares of dummies."""
         law = self.tables.law
         supported = self.tables.supported[-CONFIRMING:, law.cells :].sum(axis=0)
         reports = np.maximum(1, self.tables.reports[-CONFIRMING:].sum())

@@ -253,7 +253,7 @@ class Side:
 
     @classmethod
     def from_places(cls, histogram: Histogram, integrals: Floats, firsts: Places) -> Side:
-        """Return the ranges that begin at the given points, which have shape (widths, points)."""
+        """Return the ranges that begin at the points ``firsts``, of shape (widths, points)."""
         last = integrals.shape[1] - 1
         stops = firsts + WIDTHS[:, np.newaxis]
         starts, stops, beyond = np.clip(firsts, 0, last), np.clip(stops, 0, last), np.maximum(stops - last, 0)

@@ -211,8 +211,8 @@ def logit(share: float) -> float:
 def log_odds(features: Sequence[ModelFeature], fitted: Fitted, family: int = 1) -> Figures:
     """Return the log-odds of yes in each cell of each feature.
 
-    An estimate is the log-odds of all people plus the cell's weight. If any feature has no reports,
-    no cell has an estimate, and all intervals are unbounded.
+    An estimate is the log-odds of yes among all people, plus the cell's weight. If any feature has
+    no reports, no cell has an estimate, and all intervals are unbounded.
     """
     names = [f"{each.name} = {word(cell)}" for each in features for cell in each.labels]
     if len(fitted.of_features) < len(features):

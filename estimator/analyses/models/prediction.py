@@ -44,8 +44,8 @@ def coordinates(feature: ModelInput, column: Column) -> Floats:
 
     * A number is scaled to -1..1.
     * Two values become -1 and 1.
-    * With more values, each value except the first has a coordinate: 1 on devices with this value,
-      and otherwise 0.
+    * With more than two values, each value except the first has a coordinate: 1 on devices with
+      this value, and otherwise 0.
     """
     scaled: Floats
     if not feature.values:
@@ -74,7 +74,8 @@ def cells(feature: ModelInput, column: Column) -> Counts:
 def positions(feature: ModelInput, column: Column) -> Floats:
     """Return the position of each device's number in the feature's range, shape (devices,).
 
-    The low end of the range is 0, and the high end is 1. Numbers outside count as the nearer end.
+    The low end of the range is 0, and the high end is 1. Numbers outside the range count as the
+    nearer end.
     """
     low, high, numbers = feature.low or 0.0, feature.high or 0.0, np.array(column, dtype=np.float64)
     if np.isnan(numbers).any():

@@ -6,8 +6,8 @@ linear discriminant analysis (Fisher 1936). The log-odds of yes are then a linea
 score.
 
 The AUC is the probability that a random yes has a higher score than a random no. Under the same
-assumptions, it is Phi(distance / root 2). Phi is the normal distribution function. The distance is
-the difference between the mean scores of yes and no, in standard deviations.
+assumptions, the AUC is Phi(distance / root 2). Phi is the normal distribution function. The
+distance is the difference between the mean scores of yes and no, in standard deviations.
 """
 
 from __future__ import annotations
