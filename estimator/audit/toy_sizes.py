@@ -4,9 +4,9 @@ The audit runs all outcomes at a toy size, and a few outcomes at full size.
 
 **Vectors.** Vectors have dimension D. A report names one of B rotations and one of the 2 D signed
 axes (see `rotated_axes`). In each rotation, the s axes near the vector are *favored*, which means
-more likely than other axes. Privacy depends on a single condition: exactly s axes are favored, for
-every vector and rotation. Each symbol then has one of two probabilities. For any two vectors, the
-ratio of a symbol's probabilities never exceeds the ratio of these two probabilities. Opposite
+more likely than the other axes. Privacy depends on a single condition: exactly s axes are favored,
+for every vector and rotation. Each symbol then has one of two probabilities. For any two vectors,
+the ratio of a symbol's probabilities never exceeds the ratio of these two probabilities. Opposite
 vectors reach this maximum.
 
 The coins of a report have more than s * (2 D - s) outcomes for each rotation. The audit of vectors

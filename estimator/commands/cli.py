@@ -140,7 +140,10 @@ class Commands(click.Group):
             raise click.UsageError(message, self._context_of_subcommand(ctx)) from error
 
     def _context_of_subcommand(self, ctx: click.Context) -> click.Context:
-        """Return the subcommand's context. Error messages then begin with its usage line."""
+        """Return the subcommand's context.
+
+        Error messages then begin with the subcommand's usage line.
+        """
         name = ctx.invoked_subcommand or ""
         subcommand = self.get_command(ctx, name)
         return ctx if subcommand is None else click.Context(subcommand, ctx, name)

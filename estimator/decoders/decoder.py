@@ -29,9 +29,9 @@ REMEMBERED = 16
 LEAST_NOISE: Final = 6
 """The minimum variance of the noise in the sum of the scores, on a scale from 0 to 1.
 
-With less noise, the estimated mean is far from normally distributed. A few people at an end of the
-range may then affect the mean more than the noise does. A tally may contain none of these people.
-The skewness of a sum with noise of variance v is at most 2 / sqrt(27 v). With v = 6, normal
+With less noise, the estimated mean is not nearly normally distributed. A few people at an end of
+the range may then affect the mean more than the noise does. A tally may contain none of these
+people. The skewness of a sum with noise of variance v is at most 2 / sqrt(27 v). With v = 6, normal
 intervals contained the true value at least 93% of the time in the worst measured case.
 """
 

@@ -102,7 +102,7 @@ def of_block_design(channel: BlockDesign) -> Blocks:
 
 
 def of_geometry(channel: ProjectiveGeometry) -> Blocks:
-    """Return the blocks of a projective geometry, which are the points orthogonal to an input."""
+    """Return the blocks of a projective geometry: for an input, the points orthogonal to it."""
     return Blocks(channel.orthogonal, _orthogonal(channel))
 
 

@@ -41,16 +41,16 @@ SURVIVORS: Final = 1024
 CANDIDATES: Final = 128
 """The maximum number of candidates of a level.
 
-More candidates would find hardly any more texts, but more of them would share the cell of a common
-text by chance.
+With a larger maximum, hardly any more texts would be found, but more candidates would share the
+cell of a common text by chance.
 """
 
 MARGIN: Final = 3.0
 """The assumed support for a barely detectable text in one group, in standard errors above chance.
 
-The evidence for a cell compares two hypotheses: a barely detectable text has this cell, or nobody's
-text has it. A prefix has about a thousand continuations. By chance, the support for about one of
-them exceeds this margin.
+The evidence for a cell compares two hypotheses: a barely detectable text has this cell, or no
+common text has it. A prefix has about a thousand continuations. By chance, the support for about
+one of them exceeds this margin.
 """
 
 EXPECTED: Final = 32
@@ -59,7 +59,7 @@ EXPECTED: Final = 32
 RISK: Final = tail_of(1)
 """The maximum probability of listing any nonexistent text because of noise: half of 5%.
 
-The other half is for texts that share the cells of common texts.
+The other half of the 5% is for texts that share the cells of common texts.
 """
 
 AT_ONCE: Final = 256

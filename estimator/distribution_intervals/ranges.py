@@ -41,8 +41,8 @@ from estimator.statistics.intervals import bounded_intervals, score_intervals
 ENOUGH = 10
 """The minimum number of reports for a normal limit, divided by the kurtosis of the score.
 
-A mean of numbers requires more reports. Fewer are enough here, because no interval is narrower than
-Wilson's. `python -m benchmarks coverage` measures the coverage.
+A mean of numbers requires more reports. Fewer reports are enough here, because no interval is
+narrower than Wilson's. `python -m benchmarks coverage` measures the coverage.
 """
 
 SILENT = 1e-12
