@@ -57,8 +57,8 @@ class Inversion(NamedTuple):
             blocks or from a table of probabilities.
         extreme: returns the largest probability of the full privacy loss for any pair of answers
             (see the module). The default is the upper bound 1.
-        likelier: returns the total probability of the more likely symbols for any input. None if
-            this probability follows from the other functions.
+        likelier: returns the total probability of the more likely symbols for any input. If it is
+            None, the worst channel with the same epsilon is assumed instead.
         parts: returns the channels that the mechanism combines. Each device draws one of these
             channels with equal probabilities. None for other mechanisms.
     """

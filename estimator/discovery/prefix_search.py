@@ -364,7 +364,7 @@ class TextNumbers:
         return sums % MODULUS
 
     def bits_to_end(self) -> Counts:
-        """Return the number of leading bits with each text's letters and the mark of its end."""
+        """Return, for each text, the number of leading bits for its letters and the end mark."""
         of_letter = self.kind.letter_bits
         starts = range(0, self.kind.bits, of_letter)
         letters = sum((self.bits(start, of_letter) > 0 for start in starts), np.zeros(self.limbs.shape[1], np.int64))

@@ -48,7 +48,7 @@ APART: Final = 0.5
 """The prior standard deviation of each cell's weight around the trend."""
 
 MOST_WEIGHT: Final = 6.0
-"""The maximum absolute weight of a cell. A single cell changes odds by a factor of at most 400."""
+"""The maximum absolute weight of a cell. A cell changes odds by a factor of at most about 400."""
 
 STEPS: Final = 20
 """The number of steps in the search for the weights. Ten are usually enough."""
