@@ -258,9 +258,9 @@ class Analysis(ABC, Generic[K]):
     def rotation_error(self) -> float | None:
         """The part of a mean vector's error that does not shrink with more reports.
 
-        Devices draw one of a finite number of rotations, which differ between windows. The error is
-        for one window, as a fraction of the vectors' length. In the assumed worst case, all vectors
-        are identical. None unless answers are vectors.
+        Devices draw one of a finite number of rotations. The rotations differ between windows. The
+        error is for one window, as a fraction of the vectors' length. In the assumed worst case,
+        all vectors are identical. None unless answers are vectors.
         """
         return None
 

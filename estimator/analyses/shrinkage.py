@@ -106,7 +106,7 @@ def _parts(shares: Floats, errors: Floats) -> Iterator[tuple[Floats, Floats]]:
 
 
 def _spreads(sizes: Floats) -> Floats:
-    """Return the standard deviation around each size, which is the distance to the next size."""
+    """Return the standard deviation around each size: the distance to the next larger size."""
     return (RATIO - 1) * sizes
 
 

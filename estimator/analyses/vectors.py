@@ -219,7 +219,7 @@ class Vectors(Analysis[B]):
         return -float(self.kind.norm), float(self.kind.norm)
 
     def mean(self, tally: Tally) -> VectorMean:
-        """Return the mean vector of a tally, which must have at least one report."""
+        """Return the mean vector of a tally that has at least one report."""
         channel = self.in_window(tally.window.text)
         counts = tally.dense(channel.symbols)
         norm, scale = float(self.kind.norm), float(self.kind.norm) / (gain_of(channel) * tally.reports)

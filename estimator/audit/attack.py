@@ -40,7 +40,7 @@ from estimator.statistics.arrays import Floats
 from estimator.statistics.confidence import binomial_chance
 
 GIVEN_AWAY = 0.02
-"""The relative reduction of each level, which is far larger than rounding errors."""
+"""The relative reduction of each level. The reduction is far larger than rounding errors."""
 
 MEDIAN_AHEAD = 2 / 3
 """If the expectation of a Poisson count is at most k + 2/3, its median is at most k.

@@ -105,7 +105,7 @@ class Walk:
         self.after_law(1)
 
     def declared(self, answer: EncodedAnswer) -> Chances[int]:
-        """Return the declared distribution of an answer, which is a mixture over its inputs."""
+        """Return the declared distribution of an answer: a mixture over the answer's inputs."""
         if len(answer.inputs) == 1:
             return self._row(*answer.inputs)
         mixture: defaultdict[int, Fraction] = defaultdict(Fraction)

@@ -45,7 +45,7 @@ def least_ratio(laws: Sequence[Chances[int]], delta: Fraction) -> Ratio:
 
 
 def least_delta(laws: Sequence[Chances[int]], ratio: Fraction) -> Fraction:
-    """Return the largest hockey-stick divergence at a ratio, which is the smallest valid delta."""
+    """Return the smallest valid delta at a ratio: the largest hockey-stick divergence."""
     rows, total = _rows(laws)
     if (largest := _largest(rows)) is not None and largest <= ratio:
         return NEVER
@@ -101,7 +101,7 @@ CLAIMED_DIGITS: Final = 9
 """The number of decimals of a charged epsilon."""
 
 PROVED_DIGITS: Final = 14
-"""The number of decimals of a proved epsilon, which is rounded up."""
+"""The number of decimals to which a proved epsilon is rounded up."""
 
 USED_DIGITS: Final = 6
 """The number of decimals of `ProvedStep.used`.

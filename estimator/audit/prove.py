@@ -15,10 +15,10 @@ Besides the claim, the audit checks four requirements:
 * All paths to a symbol must toss the same number of coins.
 
 The mechanism `crosses` is for models. An observation has a yes-or-no label and several features.
-The range of a feature is divided into *cells*. A report is about the label and one feature, which a
-coin chooses. A symbol's probability depends only on the label and on the cell of this feature.
-Walking each cell of each feature with each label therefore includes, for each symbol, the two
-observations with the largest ratio of probabilities.
+The range of a feature is divided into *cells*. A report is about the label and one feature. A coin
+chooses the feature. A symbol's probability depends only on the label and on the cell of this
+feature. Walking each cell of each feature with each label therefore includes, for each symbol, the
+two observations with the largest ratio of probabilities.
 
 If there are too many observations, the audit walks only a few, which include all of these cells. In
 the first half of these observations, all features are in their first cell, or all in their second

@@ -1,4 +1,4 @@
-"""The exact audit of vectors and texts, which have too many outcomes of coins to run them all.
+"""The exact audit of vectors and texts. Their coins have too many outcomes to run all of them.
 
 The audit runs all outcomes at a toy size, and a few outcomes at full size.
 

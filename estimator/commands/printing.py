@@ -54,7 +54,7 @@ def skipped_lines(skipped: Iterable[Skipped], remedy: str = "") -> Iterator[str]
 def put(forms: Mapping[str, Callable[..., str]], form: str, *results: object) -> None:
     """Print results in one of several formats. A table fits the width and colors of stdout.
 
-    ``forms`` contains a function for each format, which converts the results to text.
+    ``forms`` contains, for each format, a function that converts the results to text.
     """
     style = (Style.from_stream(stdout()),) if form == "table" else ()
     put_document(forms[form](*results, *style))

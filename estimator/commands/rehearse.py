@@ -45,7 +45,7 @@ from estimator.tallies import Tally, encode
 DEVICES = WholeRange(1, MAX_DEVICES)
 
 SEED_BITS = 32
-"""The number of bits of a generated seed, which is short enough to type."""
+"""The number of bits of a generated seed. A seed of this size is short enough to type."""
 
 DIGITS: Final = 6
 """The number of decimal places of the default epsilons."""

@@ -64,7 +64,7 @@ CLOSED_ONLY: Final = "only closed windows were read; to include open windows, ad
 """The hint that is printed if a collector returned no tallies."""
 
 STDOUT: Final = Path("-")
-"""The usual file name for standard output, which this command refuses."""
+"""The usual file name for standard output. This command refuses the name."""
 
 KILOBYTE, MEGABYTE = 10**3, 10**6
 

@@ -59,7 +59,7 @@ class CellSupport:
 
     @property
     def total(self) -> float:
-        """The sum of the estimated shares of all K cells, which is the same for every tally.
+        """The sum of the estimated shares of all K cells. Every tally has the same sum.
 
         The sum is 1 if an answer is one text. For lists, the sum is below the number of cells of a
         list. The reason is that estimates are too small for a cell outside the list that is on a

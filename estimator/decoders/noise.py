@@ -7,8 +7,8 @@ position of the input.
 With Laplace noise, a position beyond an end of the range is clipped to this end. The probability of
 the noise falls by a factor f with each position (Ghosh, Roughgarden & Sundararajan 2012). The
 clipped results would lie f / (1 - f) positions beyond the end on average. The scores of both ends
-are moved outward by this distance, which makes them unbiased. The rounding of probabilities to
-integer weights shifts the expectation by less than one part in 2**32.
+are moved outward by this distance, which makes the scores unbiased. The rounding of probabilities
+to integer weights shifts the expectation by less than one part in 2**32.
 """
 
 from __future__ import annotations

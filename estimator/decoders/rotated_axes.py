@@ -141,7 +141,7 @@ def square_along(channel: RotatedAxes) -> float:
 
 
 def gain_of(channel: RotatedAxes) -> float:
-    """Return the gain of a channel, which is the same in all windows."""
+    """Return the gain of a channel. The gain is the same in all windows."""
     return gain(channel.dimension, channel.favoured, channel.keep_numerator)
 
 

@@ -184,7 +184,7 @@ class Balanced:
         return self.support.standard_errors(self.support_counts(counts), reports)
 
     def intervals(self, counts: Counts, reports: Reports, family: int = 1) -> tuple[Floats, Floats]:
-        """Return the ends of the shares' intervals, which follow from the support counts."""
+        """Return the ends of the shares' intervals, computed from the support counts."""
         return self.support.intervals(self.support_counts(counts), reports, family)
 
     def contrast(self, weights: Floats) -> Floats:

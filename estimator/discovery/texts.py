@@ -5,9 +5,9 @@ reports that support the text's cells are counted. Devices draw their groups ind
 texts, so this count is binomial. The hash functions are public, so shared cells of candidates are
 known. The reports of a shared cell count for neither candidate.
 
-The share of a text's cell includes unlisted texts in the same cell, which must be subtracted.
-Unlisted texts are in every cell equally often. If answers are lists, two texts of a list also bias
-the estimates of all other cells, on average by the same amount
+The share of a text's cell includes the shares of unlisted texts in the same cell. These shares must
+be subtracted. Unlisted texts are in every cell equally often. If answers are lists, two texts of a
+list also bias the estimates of all other cells, on average by the same amount
 (`client_sdk.protocol.mechanisms.grouped_geometry`).
 
 Let k be the number of a group's cells without *other* listed texts and without dummies. One of

@@ -86,7 +86,7 @@ SEED: Final = 3
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Noise:
-    """The variation of scores among people with the same answer, which depends only on the channel.
+    """The variation of scores among people with the same answer. It depends only on the channel.
 
     All arrays have the same shape, with one entry for each score.
 
@@ -449,7 +449,7 @@ class TallyRanges:
 
     @classmethod
     def from_counts(cls, histogram: Histogram, counts: Counts | Floats, smoothed: Floats) -> TallyRanges:
-        """Return the ranges of a tally, which must contain reports.
+        """Return the ranges of a tally that contains reports.
 
         Args:
             histogram: the bins, and the probability of each symbol for the answers in each bin.

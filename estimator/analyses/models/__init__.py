@@ -1,1 +1,1 @@
-"""Models learned from tallies, which predict a label from features, and their predictions."""
+"""Models that are learned from tallies and predict a label from features, and their predictions."""

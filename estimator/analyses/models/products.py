@@ -228,7 +228,7 @@ class ProductsModel:
         )
 
     def skill(self) -> Skill:
-        """Return how well the model's scores predict yes or no, by cross-validation."""
+        """Return how well the model's scores predict yes or no, measured by cross-validation."""
         whole, deviating = (
             Covariances.from_moments(self.moments),
             Covariances.from_deviations(self.deviations, self.moments),
