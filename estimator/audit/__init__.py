@@ -9,6 +9,6 @@ would have detected.
 
 The exact audit (`prove`) runs the SDK with every outcome of its *coins*, which are its random
 draws. The result is an exact proof of the privacy loss of one report. The proof makes two
-assumptions. The operating system's random numbers are fair. Without a device's secret, nobody can
-distinguish the device's pseudo-random numbers from random numbers.
+assumptions. First, the operating system's random numbers are fair. Second, without a device's
+secret, nobody can distinguish the device's pseudo-random numbers from random numbers.
 """

@@ -30,7 +30,8 @@ MOST_VALUES = 2**24
 """The maximum number of possible values of an integer that the code reads.
 
 Each value is a separate path, so this number of values takes minutes. The limit equals the maximum
-number of symbols of a tally. The SDK only compares or divides integers from larger ranges.
+number of symbols of a tally. The SDK does not read integers from larger ranges, and only compares
+or divides them.
 """
 
 Choose = Callable[[int], int]

@@ -78,7 +78,7 @@ class IdealFunction:
         return _LabeledCoins(self, labels)
 
     def word(self, place: tuple[str | int, ...], bound: int) -> int:
-        """Return the random integer of a place, which is the same integer at every call.
+        """Return the random integer of a place. All calls for a place return the same integer.
 
         Args:
             place: the labels, then the number of the coin with these labels, from 1.

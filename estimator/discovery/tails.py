@@ -54,8 +54,8 @@ class TextTails(NamedTuple):
     def reports(self, shares: Floats, errors: Floats) -> Floats:
         """Return the number of reports used for each text, at least 1.
 
-        The number follows from the standard error. The standard error includes the errors of other
-        texts' shares, so the result is at most the actual number.
+        The number of reports is computed from the standard error. The standard error includes the
+        errors of other texts' shares, so the result is at most the actual number.
         """
         of_text = np.clip(shares, 0.0, 1.0)
         frequency = self._frequencies(of_text + (1 - of_text) / self.cells)

@@ -1,6 +1,6 @@
 """The shares of texts in a tally: texts that a search finds, or that an analyst requests.
 
-A found text is confirmed by other groups than those that found it. In the confirming groups, the
+The groups that confirm a text are not among the groups that found it. In the confirming groups, the
 reports that support the text's cells are counted. Devices draw their groups independently of their
 texts, so this count is binomial. The hash functions are public, so shared cells of candidates are
 known. The reports of a shared cell count for neither candidate.

@@ -67,8 +67,10 @@ class CellShares(NamedTuple):
 
     Attributes:
         feature: the feature.
-        no: the unbiased estimate of the share in each cell with the label no, shape (cells,).
-        yes: the unbiased estimate of the share in each cell with the label yes, shape (cells,).
+        no: for each cell, the unbiased estimate of the share of people in this cell with the label
+            no, shape (cells,).
+        yes: for each cell, the unbiased estimate of the share of people in this cell with the label
+            yes, shape (cells,).
         covariance: the covariance of the shares, shape (2 cells, 2 cells). Each cell has two rows,
             first no and then yes.
         sample: the tally of the reports about the feature, with scores in the order of the
