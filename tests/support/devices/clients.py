@@ -17,10 +17,10 @@ from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
-from client_sdk import Recorded, Registry, Telemetry
+from client_sdk import Flushed, Recorded, Registry, Telemetry
 from client_sdk.ledger.file import FILE_NAME
 from client_sdk.ledger.thread import READ
-from client_sdk.protocol import Refusal, Upload, Verdict
+from client_sdk.protocol import Refusal, Report, Upload, Verdict
 from client_sdk.protocol.wire.failure import Failure
 from client_sdk.protocol.wire.reading import read_upload
 from client_sdk.sending.responses import Reply
@@ -192,6 +192,11 @@ class ScriptedTransport:
         """Every attempt, in order."""
         return [read_upload(body) for body in self.bodies]
 
+    @property
+    def reports(self) -> list[Report]:
+        """The reports of every attempt, in order."""
+        return [report for upload in self.uploads for report in upload.reports]
+
     def answer(self, *answers: Answer) -> None:
         """Continue with another script."""
         self._answers = list(answers)
@@ -216,6 +221,21 @@ def telemetry(data_dir: Path | None, **changes: Any) -> Telemetry:
     return Telemetry(chosen, data_dir=data_dir, **(options | changes))
 
 
+def record_in(data_dir: Path | None, *metrics: str, **changes: Any) -> None:
+    """Let a program record metrics and end."""
+    with telemetry(data_dir, **changes) as device:
+        for metric in metrics:
+            assert device.record(metric, value=True) is Recorded.QUEUED
+
+
+def report_from(data_dir: Path | None, *metrics: str, **changes: Any) -> Flushed:
+    """Let a program record metrics, flush and end; return what became of the flush."""
+    with telemetry(data_dir, **changes) as device:
+        for metric in metrics:
+            assert device.record(metric, value=True) is Recorded.QUEUED
+        return device.flush(timeout_s=60)
+
+
 def patient(device: Telemetry, metric: str) -> Recorded:
     """Record, and repeat while the disk is slow."""
     results: list[Recorded] = []
@@ -232,6 +252,12 @@ def rows(data_dir: Path, query: str) -> list[tuple[Any, ...]]:
     """Query a ledger's file, as another process would."""
     with contextlib.closing(sqlite3.connect(data_dir / FILE_NAME)) as connection:
         return connection.execute(query).fetchall()
+
+
+def change(data_dir: Path, statement: str) -> None:
+    """Change a ledger's file, as another process would."""
+    with contextlib.closing(sqlite3.connect(data_dir / FILE_NAME)) as connection, connection:
+        connection.execute(statement)
 
 
 def all_bytes(data_dir: Path) -> bytes:

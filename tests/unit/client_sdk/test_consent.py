@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from client_sdk import FlushOutcome, Recorded, Registry, Telemetry
-from client_sdk.answers.consent import consent_of, covers
+from client_sdk.answers.consent import covers
 from client_sdk.protocol import RegistryError
 from client_sdk.protocol.wire.reading import read_upload
 from client_sdk.results import Consent
@@ -59,11 +59,6 @@ def test_a_metric_is_asked_if_all_of_its_purposes_were_agreed_to() -> None:
     assert not covers(frozenset({"usage"}), None)
 
 
-def test_an_empty_set_is_no_agreement() -> None:
-    assert consent_of(set()) is False
-    assert consent_of({"usage"}) == frozenset({"usage"})
-
-
 def test_a_purpose_changes_no_edition() -> None:
     without = Registry.parse(REGISTRY.source.replace(USAGE, "").replace(CRASHES, ""))
     assert {name: metric.edition for name, metric in without.metrics.items()} == {
@@ -90,7 +85,7 @@ def test_without_consent_to_its_purpose_nothing_of_a_metric_is_recorded_charged_
         assert results == {name: Recorded.QUEUED if name == "used" else Recorded.NO_CONSENT for name in NAMES}
         assert device.flush(60)
         assert device.consent == frozenset({"usage"})
-    assert [report.metric for upload in transport.uploads for report in upload.reports] == ["used"]
+    assert [report.metric for report in transport.reports] == ["used"]
     for table in TABLES[:-1]:
         kept = {name for (name,) in rows(tmp_path, f"SELECT metric FROM {table}")} if table != "uploads" else set()  # noqa: S608
         assert kept <= {"used"}, table
@@ -149,7 +144,7 @@ def test_withdrawing_a_purpose_drops_what_waits_of_it_and_nothing_else(tmp_path:
     transport.bodies.clear()
     clock.wait(DAY_S * 2)
     wait_until(partial(_flushed, device), what="the upload")
-    assert {report.metric for upload in transport.uploads for report in upload.reports} == {"used"}
+    assert {report.metric for report in transport.reports} == {"used"}
     device.close()
 
 
@@ -157,13 +152,16 @@ def _flushed(device: Telemetry) -> bool:
     return device.flush(5).outcome in {FlushOutcome.SENT, FlushOutcome.NOTHING_WAITING}
 
 
+def assert_purposes_are_apart(transport: ScriptedTransport) -> None:
+    groups = [{REGISTRY.metric(report.metric).consent for report in upload.reports} for upload in transport.uploads]
+    assert [len(group) for group in groups] == [1] * 5
+
+
 def test_reports_of_different_purposes_travel_apart(tmp_path: Path) -> None:
     transport = ScriptedTransport()
     with _fill(tmp_path, SetClock(), transport) as device:
         assert _flushed(device)
-    groups = [{REGISTRY.metric(report.metric).consent for report in upload.reports} for upload in transport.uploads]
-    assert all(len(group) == 1 for group in groups)
-    assert len(groups) == 5
+    assert_purposes_are_apart(transport)
 
 
 def test_reports_that_an_earlier_registry_left_travel_apart_by_the_purposes_that_they_had(tmp_path: Path) -> None:
@@ -172,9 +170,7 @@ def test_reports_that_an_earlier_registry_left_travel_apart_by_the_purposes_that
     update = ask(f"[metric.plain]\n{FLAG}")
     with telemetry(tmp_path, registry=update, clock=clock, transport=transport) as device:
         assert _flushed(device)
-    groups = [{REGISTRY.metric(report.metric).consent for report in upload.reports} for upload in transport.uploads]
-    assert all(len(group) == 1 for group in groups)
-    assert len(groups) == 5
+    assert_purposes_are_apart(transport)
 
 
 def test_a_helper_keeps_purposes_apart(tmp_path: Path) -> None:
@@ -194,7 +190,7 @@ def test_a_start_with_a_set_withdraws_what_is_not_in_it(tmp_path: Path) -> None:
     transport.bodies.clear()
     with telemetry(tmp_path, consent={"usage"}, clock=clock, transport=transport) as device:
         device.flush(60)
-        assert {report.metric for upload in transport.uploads for report in upload.reports} == {"used"}
+        assert {report.metric for report in transport.reports} == {"used"}
         assert set().union(*(_names(tmp_path, table) for table in ("queue", "counts"))) <= {"used"}
 
 

@@ -80,7 +80,7 @@ def test_a_change_while_a_helper_waits_holds_for_it(tmp_path: Path) -> None:
         assert {report.metric for report in collector.reports} == {"used"}
 
 
-def test_a_program_that_ends_after_a_start_without_consent_starts_no_helper(
+def test_a_program_after_a_start_without_consent_starts_no_helper(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     started: list[Path] = []

@@ -16,7 +16,8 @@ from client_sdk import Recorded, Registry, consent
 from client_sdk.host import detached
 from client_sdk.results import SUPPRESSED, Decision, FlushOutcome, Rule
 from client_sdk.sending import helper
-from tests.support.devices.clients import NOON, ScriptedTransport, SetClock, accept, ask, nothing, rows
+from tests.support.core.tables import for_each
+from tests.support.devices.clients import NOON, ScriptedTransport, SetClock, accept, ask, nothing, record_in, rows
 from tests.support.devices.clients import telemetry as device_of
 from tests.support.services.processes import wait_until
 from tests.support.vectors import vectors
@@ -42,7 +43,6 @@ def written(value: object) -> object:
 
 @pytest.fixture(autouse=True)
 def _no_environment(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Let nothing of this machine decide."""
     for name in ("DO_NOT_TRACK", VARIABLE, *consent.CI_VARIABLES):
         monkeypatch.delenv(name, raising=False)
     monkeypatch.setattr(consent, "machine_files", lambda: ())
@@ -107,8 +107,7 @@ def test_a_new_metric_is_asked_about_once_whatever_the_answer_is(tmp_path: Path)
 def test_a_metric_that_is_withheld_is_off_and_the_others_go_on_with_what_they_left(tmp_path: Path) -> None:
     decision = Decision(consent=True, rule=Rule.CHOICE, withheld=frozenset({"broke"}), undecided=("broke",))
     clock = SetClock(NOON)
-    with device_of(tmp_path, registry=TWO, clock=clock, transport=ScriptedTransport(nothing)) as device:
-        device.record("broke", value=True)
+    record_in(tmp_path, "broke", registry=TWO, clock=clock, transport=ScriptedTransport(nothing))
     left = rows(tmp_path, "SELECT * FROM queue")
     transport = ScriptedTransport(accept)
     with device_of(tmp_path, registry=TWO, clock=clock, consent=decision, transport=transport) as device:
@@ -141,9 +140,7 @@ def test_a_prompt_about_some_metrics_changes_nothing_about_the_others(tmp_path: 
     assert (decision.consent, decision.withheld, decision.undecided) == (True, frozenset({"ads"}), ())
 
 
-def test_a_choice_that_cannot_be_stored_is_said_and_does_not_end_the_app(
-    tmp_path: Path, caplog: pytest.LogCaptureFixture
-) -> None:
+def test_a_choice_that_cannot_be_stored_does_not_end_the_app(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
     (tmp_path / "file").touch()
     decision = consent.ask(PLAIN, collector=URL, data_dir=tmp_path / "file", prompt=lambda *_: True)
     assert (decision.consent, decision.rule) == (False, Rule.UNDECIDED)
@@ -232,8 +229,7 @@ with detached.alone(Path(sys.argv[1])) as held:
 
 
 def test_a_suppressed_run_ends_a_running_helper_and_nothing_else(tmp_path: Path) -> None:
-    with device_of(tmp_path, registry=PLAIN) as device:
-        device.record("used", value=True)
+    record_in(tmp_path, "used", registry=PLAIN)
     lock = helper._lock_of(tmp_path / "hearsay.sqlite3")
     at_work = subprocess.Popen(
         [sys.executable, "-c", HOLDER, str(lock)], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
@@ -265,15 +261,8 @@ def test_an_explicit_consent_reads_no_environment(tmp_path: Path, monkeypatch: p
 
 CHOICE = '{"consent": %s, "day": "%s", "host": "a", "ceilings": {}, "agreed": {"used": %s}, "declined": {}}'
 DAMAGES = [
-    "",
-    "{}",
-    "[]",
-    '{"consent": true}',
-    "\x00",
-    "[" * 200_000,
-    CHOICE % ("true", "yesterday", '["x", 1, 0]'),
-    CHOICE % ("true", DAY, '["x", "a", 0]'),
-    CHOICE % ("true", DAY, '["x", 1]'),
+    *("", "{}", "[]", '{"consent": true}', "\x00", "[" * 200_000, CHOICE % ("true", "yesterday", '["x", 1, 0]')),
+    *(CHOICE % ("true", DAY, '["x", "a", 0]'), CHOICE % ("true", DAY, '["x", 1]')),
     CHOICE % ('"x"', DAY, '["x", 1, 0]'),
 ]
 
@@ -285,14 +274,6 @@ def test_a_stored_choice_that_cannot_be_read_is_none(tmp_path: Path, text: str) 
     (tmp_path / consent.FILE_NAME).write_text(text)
     decision = consent.current(PLAIN, collector=URL, data_dir=tmp_path)
     assert (decision.consent, decision.rule, decision.undecided) == (False, Rule.UNDECIDED, ("used",))
-
-
-def test_the_choice_outlives_forget(tmp_path: Path) -> None:
-    consent.choose(PLAIN, consent=True, collector=URL, data_dir=tmp_path)
-    with device_of(tmp_path, registry=PLAIN) as device:
-        device.record("used", value=True)
-        device.forget()
-    assert consent.current(PLAIN, collector=URL, data_dir=tmp_path).consent is True
 
 
 ASKS = f"""
@@ -361,9 +342,7 @@ def test_it_asks_on_a_terminal_once_and_takes_yes_and_no_alone(tmp_path: Path) -
     assert on_a_terminal(other, "") == "-> False choice\n"
 
 
-@pytest.mark.parametrize(
-    "row", VECTORS["typed"], ids=lambda row: f"{row['typed']!r} of {'/'.join(row['words'].values())}"
-)
+@for_each("row", VECTORS["typed"])
 def test_a_word_or_its_first_letter_answers_and_nothing_else_does(row: dict[str, Any]) -> None:
     assert consent.typed_answer(f"{row['typed']}\n", row["words"]) == row["answer"]
 

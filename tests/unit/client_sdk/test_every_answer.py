@@ -28,7 +28,6 @@ from tests.support.devices.clients import (
     nothing,
     problem,
     refuse,
-    registry,
     status,
     telemetry,
 )
@@ -65,7 +64,6 @@ class EveryAnswer(RuleBasedStateMachine):
 
     @rule(name=st.sampled_from(NAMES), value=st.booleans())
     def give(self, name: str, *, value: bool) -> None:
-        """Give an answer, unless the window has one."""
         if (name, self.clock.now_s) not in self.taken:
             recorded = self.device.record(name, value)
             self.given += 1
@@ -88,7 +86,6 @@ class EveryAnswer(RuleBasedStateMachine):
     @precondition(lambda self: self.is_hanging)
     @rule()
     def go_on(self) -> None:
-        """Let the ledger answer again."""
         self.hanging.close()
         self.is_hanging = False
         wait_until(lambda: not self.device._processes.current.ledger_thread.has_left, what="the answers")
@@ -96,26 +93,22 @@ class EveryAnswer(RuleBasedStateMachine):
     @precondition(lambda self: not self.is_hanging)
     @rule(answer=st.sampled_from(ANSWERS))
     def flush(self, answer: Answer) -> None:
-        """Send, and get an answer from the collector."""
         self.transport.answer(answer)
         self.device.flush(timeout_s=60)
 
     @rule(days=st.integers(1, 3))
     def pass_days(self, days: int) -> None:
-        """Let days pass."""
         self.clock.now_s += days * DAY_S
 
     @precondition(lambda self: not self.is_hanging)
     @invariant()
     def every_answer_is_somewhere(self) -> None:
-        """Find all answers."""
         waiting = self.device._processes.current.ledger_thread.run(unsettled, 60.0, begin=READ)
         sent = {(entry.metric, entry.edition, entry.window) for entry in self.device.history()}
         lost = sum(answers for reason, answers in self.device.dropped().items() if reason in LOST)
         assert self.given == len(sent | waiting) + lost
 
     def teardown(self) -> None:
-        """End."""
         self.hanging.close()
         self.device.close()
 
@@ -133,10 +126,3 @@ def test_what_was_lost_is_counted_in_the_file_when_the_program_ends(tmp_path: Pa
         assert results[2:] == [Recorded.OUT_OF_BUDGET, Recorded.EXPIRED]
     with telemetry(tmp_path) as device:
         assert device.dropped() == {"expired": 1, "out_of_budget": 1}
-
-
-def test_without_consent_nothing_is_counted(tmp_path: Path) -> None:
-    with telemetry(tmp_path / "data", registry=registry(), consent=False) as device:
-        assert device.record("dark_mode", value=True) is Recorded.NO_CONSENT
-        assert device.dropped() == {}
-    assert not (tmp_path / "data").exists()

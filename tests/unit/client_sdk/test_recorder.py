@@ -23,9 +23,7 @@ def broken() -> float:
 
 
 WRONG: list[tuple[str, Clock]] = [
-    ("TypeError", lambda: None),
-    ("ValueError", lambda: "noon"),
-    ("OverflowError", lambda: 10**400),
+    *(("TypeError", lambda: None), ("ValueError", lambda: "noon"), ("OverflowError", lambda: 10**400)),
     ("ZeroDivisionError", broken),
 ]
 """What the sentence names, and the clock."""

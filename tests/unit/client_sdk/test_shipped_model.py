@@ -29,7 +29,6 @@ MARK = 0.31415926
 
 
 def document(weights: tuple[tuple[float, ...], ...] = PRODUCTS, norm: float | None = 1.2) -> dict[str, Any]:
-    """Return the file of a model."""
     inputs = [each | {"weights": list(own)} for each, own in zip(INPUTS, weights, strict=True)]
     learned = {"mechanism": "m", "norm": norm, "penalty": None, "intercept": -0.4, "inputs": inputs}
     about = {"schema": 1, "model": "m", "edition": "e", "window": "2026-11", "reports": 9}
@@ -46,9 +45,7 @@ def people() -> tuple[list[dict[str, object]], list[Column]]:
 
 
 @pytest.mark.parametrize(("weights", "norm"), [(PRODUCTS, 1.2), (PRODUCTS, 50.0), (CROSSES, None), (FEW_CROSSES, None)])
-def test_a_device_scores_as_the_estimator_does(
-    tmp_path: Path, weights: tuple[tuple[float, ...], ...], norm: float | None
-) -> None:
+def test_scores_match_the_estimator(tmp_path: Path, weights: tuple[tuple[float, ...], ...], norm: float | None) -> None:
     file = tmp_path / "model.json"
     file.write_text(json.dumps(document(weights, norm)), encoding="utf-8")
     model, (answers, columns) = ShippedModel.read(file), people()
@@ -86,7 +83,6 @@ def test_a_missing_feature_is_named_and_other_keys_are_ignored() -> None:
 
 
 def broken(*path: str | int, value: object) -> dict[str, Any]:
-    """Return the file with one field changed."""
     changed: Any = copy.deepcopy(document())
     inner = changed
     for key in path[:-1]:
@@ -99,20 +95,12 @@ def broken(*path: str | int, value: object) -> dict[str, Any]:
 @for_each(
     "changed",
     [
-        broken("schema", value=2),
-        broken("learned", value=None),
-        broken("learned", "inputs", value=[]),
-        broken("learned", "inputs", 0, "low", value=90.7),
-        broken("learned", "inputs", 0, "weights", value=[1, 2]),
-        broken("learned", "inputs", 1, "values", value=7),
-        broken("learned", "norm", value=None),
-        broken("learned", "norm", value=0),
-        broken("learned", "intercept", value="x"),
-        broken("label", value=None),
-        broken("label", "kind", value="vector"),
-        broken("learned", "intercept", value=math.inf),
-        broken("learned", "norm", value=math.nan),
-        broken("learned", "norm", value=math.inf),
+        *(broken("schema", value=2), broken("learned", value=None), broken("learned", "inputs", value=[])),
+        *(broken("learned", "inputs", 0, "low", value=90.7), broken("learned", "inputs", 0, "weights", value=[1, 2])),
+        *(broken("learned", "inputs", 1, "values", value=7), broken("learned", "norm", value=None)),
+        *(broken("learned", "norm", value=0), broken("learned", "intercept", value="x"), broken("label", value=None)),
+        *(broken("label", "kind", value="vector"), broken("learned", "intercept", value=math.inf)),
+        *(broken("learned", "norm", value=math.nan), broken("learned", "norm", value=math.inf)),
         broken("learned", "inputs", 0, "weights", value=[math.nan]),
         broken("learned", "inputs", 0, "weights", value=["1e400"]),
         broken("learned", "inputs", 1, "values", value=["f", "f"]),

@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from client_sdk import Recorded, Registry, show
+from client_sdk import Registry, show
 from client_sdk.cli import main
 from client_sdk.ledger import device, outbox, registries, status
 from client_sdk.ledger.file import FILE_NAME, open_file
@@ -27,9 +27,12 @@ from tests.support.devices.clients import (
     accept,
     all_bytes,
     ask,
+    change,
     nothing,
+    record_in,
     refuse,
     registry,
+    report_from,
     rows,
     telemetry,
 )
@@ -78,8 +81,7 @@ def test_a_refusal_is_explained_to_users_in_their_language(refusal: Refusal, tmp
 
 
 def test_what_was_never_sent_is_said_with_its_label_and_its_last_hour(tmp_path: Path, capsys: Capture) -> None:
-    with telemetry(tmp_path, coins=ScriptedCoins([True])) as device:
-        device.record("dark_mode", value=True)
+    record_in(tmp_path, "dark_mode", coins=ScriptedCoins([True]))
     assert shown(tmp_path, capsys, "--pending") == (
         "Question   When        Reports  Waits         At the latest\n"
         "dark_mode  2026-11-20  true     not sent yet  2026-11-24 00:00 UTC\n"
@@ -87,25 +89,19 @@ def test_what_was_never_sent_is_said_with_its_label_and_its_last_hour(tmp_path: 
 
 
 def test_what_was_sent_and_not_answered_or_refused_for_now_says_so(tmp_path: Path, capsys: Capture) -> None:
-    with telemetry(tmp_path, transport=ScriptedTransport(nothing)) as device:
-        device.record("dark_mode", value=True)
-        device.flush(timeout_s=60)
+    report_from(tmp_path, "dark_mode", transport=ScriptedTransport(nothing))
     (report,) = as_json(tmp_path, capsys)["pending"]
     assert report["why"] == "the collector has not answered"
     assert report["next_s"] >= NOON
-    with telemetry(tmp_path, transport=ScriptedTransport(refuse(Refusal.UNKNOWN_METRIC))) as device:
-        device.record("sound", value=True)
-        device.flush(timeout_s=60)
+    report_from(tmp_path, "sound", transport=ScriptedTransport(refuse(Refusal.UNKNOWN_METRIC)))
     whys = {report["metric"]: report["why"] for report in as_json(tmp_path, capsys)["pending"]}
     assert whys["sound"] == "refused for now; will be sent again separately"
 
 
 def test_a_report_that_is_held_back_says_until_when(tmp_path: Path, capsys: Capture) -> None:
     held = registry(REGISTRY.replace("[metric.sound]\n", "[metric.sound]\nfill_in = true\n"))
-    with telemetry(tmp_path, registry=held) as device:
-        device.record("dark_mode", value=True)
-    with contextlib.closing(sqlite3.connect(tmp_path / FILE_NAME)) as connection, connection:
-        connection.execute("UPDATE queue SET release = ? WHERE metric = 'sound'", (4_000_000_000,))
+    record_in(tmp_path, "dark_mode", registry=held)
+    change(tmp_path, "UPDATE queue SET release = 4000000000 WHERE metric = 'sound'")
     assert "leaves when its window has ended; from 2096-10-02 07:06 UTC" in shown(tmp_path, capsys, "--pending")
 
 
@@ -118,39 +114,32 @@ def test_the_latest_problem_survives_its_process_and_ends_with_it(tmp_path: Path
     assert problem is not None
     assert f"Latest problem (2026-11-20 12:00 UTC): {problem}" in shown(tmp_path, capsys)
     clock.now_s += DAY_S
-    with telemetry(tmp_path, clock=clock) as device:
-        device.record("dark_mode", value=True)
-        device.flush(timeout_s=60)
+    report_from(tmp_path, "dark_mode", clock=clock)
     assert "Latest problem" not in shown(tmp_path, capsys)
 
 
 def test_a_clock_that_stands_wrong_is_noted_even_if_the_process_ends_at_once(tmp_path: Path, capsys: Capture) -> None:
-    with telemetry(tmp_path) as device:
-        device.record("dark_mode", value=True)
+    record_in(tmp_path, "dark_mode")
     with telemetry(tmp_path, clock=SetClock(NOON - 9 * DAY_S)) as device:
         device.record("sound", value=True)
     assert "the device's clock is before 2026-11-20" in shown(tmp_path, capsys)
 
 
 def test_a_report_of_a_metric_that_is_asked_no_more_keeps_its_label(tmp_path: Path, capsys: Capture) -> None:
-    with telemetry(tmp_path, coins=ScriptedCoins([True])) as device:
-        device.record("dark_mode", value=True)
-        device.flush(timeout_s=60)
+    report_from(tmp_path, "dark_mode", coins=ScriptedCoins([True]))
     later = registry(REGISTRY.replace("[metric.dark_mode]", "[metric.night_mode]"))
     with telemetry(tmp_path, registry=later) as device:
         device.record("sound", value=True)
         (entry,) = device.history()
         assert str(entry) == "2026-11-20 dark_mode: true (accepted)"
     assert "dark_mode  2026-11-20  true" in shown(tmp_path, capsys)
-    with contextlib.closing(sqlite3.connect(tmp_path / FILE_NAME)) as connection, connection:
-        connection.execute("DELETE FROM registries")
+    change(tmp_path, "DELETE FROM registries")
     assert "dark_mode  2026-11-20  symbol 1" in shown(tmp_path, capsys)
 
 
 def test_no_value_of_the_registry_is_in_the_file_in_the_clear(tmp_path: Path) -> None:
     """A text there might be an answer; so a leak could not be told from the registry."""
-    with telemetry(tmp_path) as device:
-        device.record("dark_mode", value=True)
+    record_in(tmp_path, "dark_mode")
     assert len(rows(tmp_path, "SELECT * FROM registries")) == 1
     assert RARE.encode() not in all_bytes(tmp_path)
 
@@ -167,9 +156,7 @@ def test_registries_are_kept_once_each_and_not_for_ever(tmp_path: Path) -> None:
 
 
 def test_json_holds_everything_and_only_what_was_reported(tmp_path: Path, capsys: Capture) -> None:
-    with telemetry(tmp_path, coins=ScriptedCoins([False])) as device:
-        device.record("dark_mode", value=True)
-        device.flush(timeout_s=60)
+    report_from(tmp_path, "dark_mode", coins=ScriptedCoins([False]))
     document = as_json(tmp_path, capsys)
     assert set(document) == {"history", "may_be_erased", "pending", "waiting"} | {
         *("spent", "budget", "dropped", "stopped", "problem")
@@ -190,8 +177,7 @@ def test_what_only_waits_has_not_left_whatever_was_paid_for_it(tmp_path: Path, c
         '[metric.kept]\nkind = "boolean"\nepsilon = 1.0\npermanent_epsilon = 2.0\n'
         '[metric.filled]\nkind = "boolean"\nepsilon = 1.0\nfill_in = true\n'
     )
-    with telemetry(tmp_path, registry=two_metrics) as device:
-        assert device.record("kept", value=True) is Recorded.QUEUED
+    record_in(tmp_path, "kept", registry=two_metrics)
     out = shown(tmp_path, capsys)
     assert NOTHING_LEFT in out
     assert "Waiting to be sent or acknowledged: 2\n" in out
@@ -206,8 +192,7 @@ def test_nothing_that_left_is_denied_after_its_list_was_erased(later_s: float, t
         device.forget()
     assert MAY_BE_ERASED in shown(tmp_path, capsys)
     clock.now_s += later_s
-    with telemetry(tmp_path, clock=clock) as device:
-        assert device.record("sound", value=True) is Recorded.QUEUED
+    record_in(tmp_path, "sound", clock=clock)
     out = shown(tmp_path, capsys)
     assert MAY_BE_ERASED in out
     assert NOTHING_LEFT not in out
@@ -223,8 +208,7 @@ def test_nothing_that_left_is_denied_after_one_purpose_was_withdrawn(tmp_path: P
 
 
 def test_of_a_report_that_was_dropped_unsent_nothing_false_is_said(tmp_path: Path, capsys: Capture) -> None:
-    with telemetry(tmp_path) as device:
-        device.record("dark_mode", value=True)
+    record_in(tmp_path, "dark_mode")
     with contextlib.closing(sqlite3.connect(tmp_path / FILE_NAME)) as connection, connection:
         connection.execute("UPDATE editions SET stopped = 1 WHERE metric IN (SELECT metric FROM queue)")
         outbox.drop_stopped(connection)
@@ -247,11 +231,10 @@ def test_who_follows_sees_each_line_once_and_each_change() -> None:
         next(followed)
 
 
-def test_to_end_a_follower_by_hand_is_no_failure(
+def test_ending_a_follower_by_hand_is_no_failure(
     tmp_path: Path, capsys: Capture, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    with telemetry(tmp_path) as device:
-        device.record("dark_mode", value=True)
+    record_in(tmp_path, "dark_mode")
 
     def interrupted(_: float) -> None:
         raise KeyboardInterrupt

@@ -14,7 +14,7 @@ from click.testing import CliRunner
 from client_sdk import consent
 from client_sdk.ledger.file import FILE_NAME
 from client_sdk.telemetry_commands import TelemetryCommands
-from tests.support.devices.clients import ask, rows
+from tests.support.devices.clients import ask, record_in, rows
 from tests.support.devices.clients import telemetry as device_of
 
 REGISTRY = ask('[metric.used]\nkind = "boolean"\n')
@@ -67,20 +67,17 @@ def test_a_user_switches_it_on_reads_what_left_and_switches_it_off(run: Any, tmp
 
 
 def test_forget_erases_what_a_trial_left_too(run: Any, tmp_path: Path) -> None:
-    with device_of(tmp_path, registry=REGISTRY, collector="http://127.0.0.1:9", trial=True) as device:
-        device.record("used", value=True)
+    record_in(tmp_path, "used", registry=REGISTRY, collector="http://127.0.0.1:9", trial=True)
     run("forget")
     assert rows(tmp_path / "trial", "SELECT * FROM history UNION ALL SELECT * FROM history") == []
 
 
 def test_show_shows_what_a_trial_reported_too(run: Any, tmp_path: Path) -> None:
-    with device_of(tmp_path, registry=REGISTRY, collector="http://127.0.0.1:9", trial=True) as device:
-        device.record("used", value=True)
+    record_in(tmp_path, "used", registry=REGISTRY, collector="http://127.0.0.1:9", trial=True)
     own, trial = (f"--all --data-dir {folder}\n" for folder in (tmp_path, tmp_path / "trial"))
     shown = run("show")
     assert (own in shown, trial in shown) == (False, True)
-    with device_of(tmp_path, registry=REGISTRY) as device:
-        device.record("used", value=True)
+    record_in(tmp_path, "used", registry=REGISTRY)
     shown = run("show")
     assert shown.index(own) < shown.index(trial)
 
@@ -100,8 +97,7 @@ def test_the_status_says_that_a_damaged_ledger_records_nothing_and_what_to_do(ru
 
 def test_forget_keeps_the_choice(run: Any, tmp_path: Path) -> None:
     run("on")
-    with device_of(tmp_path, registry=REGISTRY) as device:
-        device.record("used", value=True)
+    record_in(tmp_path, "used", registry=REGISTRY)
     run("forget")
     assert run("status") == f"Telemetry is on. You agreed on {today(tmp_path)}.\n"
 

@@ -1,4 +1,4 @@
-"""Counts, scales, sets and pairs on a device: recorded and charged once, never shown."""
+"""Counts, scales, sets, pairs and texts on a device: recorded and charged once, never shown."""
 
 from __future__ import annotations
 
@@ -19,6 +19,7 @@ from tests.support.devices.definitions import (
     GAUSSIAN,
     ORDINAL,
     SET,
+    TEXT,
     USEFUL,
     registry_text,
 )
@@ -36,6 +37,7 @@ EVERY_KIND = Registry.parse(
         near=USEFUL | {"values": VALUES},
         cut=COUNT | {"mechanism": "laplace"},
         deep=COUNT | {"max": 40, "statistic": "quantiles"},
+        word=TEXT,
     )
 )
 ANSWERS: dict[str, object] = {
@@ -47,10 +49,11 @@ ANSWERS: dict[str, object] = {
     "near": RARE,
     "cut": 0,
     "deep": 17,
+    "word": RARE,
 }
 
 
-def test_every_kind_is_recorded_once_charged_exactly_and_shown_nowhere(
+def test_every_kind_is_recorded_once_charged_and_shown_nowhere(
     tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
     caplog.set_level(logging.DEBUG)
@@ -70,14 +73,9 @@ def test_every_kind_is_recorded_once_charged_exactly_and_shown_nowhere(
 @pytest.mark.parametrize(
     ("metric", "value"),
     [
-        ("visits", 3.1415),
-        ("often", "secret-31415"),
-        ("tags", ["a", "secret-31415"]),
-        ("tags", {"secret-31415": 1}),
-        ("tags", "secret-31415"),
-        ("both", (True, "secret-31415")),
-        ("both", ["secret-31415", "a", "b"]),
-        ("slow", [31415]),
+        *(("visits", 3.1415), ("often", "secret-31415"), ("tags", ["a", "secret-31415"])),
+        *(("tags", {"secret-31415": 1}), ("tags", "secret-31415"), ("both", (True, "secret-31415"))),
+        *(("both", ["secret-31415", "a", "b"]), ("slow", [31415]), ("word", "secret-31415")),
     ],
 )
 def test_a_programmer_error_does_not_hold_the_answer(metric: str, value: object) -> None:

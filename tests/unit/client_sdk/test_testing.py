@@ -139,7 +139,7 @@ MISTAKES: dict[str, tuple[dict[str, object], str]] = {
 
 
 @pytest.mark.parametrize(("changes", "sentence"), MISTAKES.values(), ids=MISTAKES)
-def test_what_an_app_may_not_say_is_refused_within_answers_too(
+def test_what_an_app_may_not_say_is_refused_in_tests_too(
     changes: dict[str, Any], sentence: str, tmp_path: Path
 ) -> None:
     arguments: dict[str, Any] = {"collector": COLLECTOR, "data_dir": tmp_path, "consent": True} | changes
@@ -201,11 +201,6 @@ def test_the_same_seed_gives_the_same_reports_and_others_give_others() -> None:
     assert len({tuple(reported(seed)) for seed in range(12)}) > 1
 
 
-def test_coins_that_can_be_foretold_reach_no_collector() -> None:
-    with pytest.raises(ValueError, match="coins are for tests"):
-        app(None, coins=SeededCoins(1))
-
-
 def test_the_sdk_never_imports_what_is_for_tests() -> None:
     program = (
         "import sys, client_sdk\n"
@@ -214,16 +209,6 @@ def test_the_sdk_never_imports_what_is_for_tests() -> None:
         "print('client_sdk.testing' in sys.modules)"
     )
     assert run_python(program) == "False\n"
-
-
-def test_the_sample_of_the_module_is_one_that_works(tmp_path: Path) -> None:
-    def main(arguments: list[str], data_dir: Path) -> None:
-        with app(data_dir) as telemetry:
-            telemetry.record("system", arguments[1])
-
-    with answers() as recorded:
-        main(["--system", "linux"], data_dir=tmp_path)
-    assert recorded == [Answer("system", "linux")]
 
 
 def test_a_test_spends_nothing_of_the_developers_own_device_and_leaves_nothing_to_send(tmp_path: Path) -> None:

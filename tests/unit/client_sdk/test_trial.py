@@ -15,6 +15,8 @@ from client_sdk.results import SUPPRESSED
 from client_sdk.testing import Answer, FakeClock, KeptUploads, answers
 from tests.support.devices.clients import ScriptedTransport, accept, refuse
 
+Capture = pytest.CaptureFixture[str]
+
 HERE = "http://127.0.0.1:8080"
 PACED = Registry.parse(
     """
@@ -50,7 +52,7 @@ def test_a_trial_is_switched_on_by_true_only(value: object) -> None:
         trial(None, trial=value)
 
 
-def test_each_step_is_told_on_standard_error_while_it_happens(capsys: pytest.CaptureFixture[str]) -> None:
+def test_each_step_is_told_on_standard_error_while_it_happens(capsys: Capture) -> None:
     with trial() as telemetry:
         assert telemetry.record("dark_mode", value=True) is Recorded.QUEUED
         (entry,) = telemetry.history()
@@ -72,9 +74,7 @@ def test_each_step_is_told_on_standard_error_while_it_happens(capsys: pytest.Cap
 
 
 @pytest.mark.parametrize("code", [Refusal.UNKNOWN_METRIC, Refusal.UNKNOWN_EDITION])
-def test_at_an_ordinary_collector_the_only_advice_is_to_start_one_for_trials(
-    code: Refusal, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_an_ordinary_collector_advises_to_start_one_for_trials(code: Refusal, capsys: Capture) -> None:
     transport = ScriptedTransport()
     transport.answer(refuse(code))
     with trial(transport=transport) as telemetry:
@@ -86,21 +86,13 @@ def test_at_an_ordinary_collector_the_only_advice_is_to_start_one_for_trials(
     assert "deploy" not in answer + advice
 
 
-@pytest.mark.parametrize(
-    ("answer", "told"),
-    [
-        (lambda _: None, "not acknowledged yet"),
-    ],
-)
-def test_what_the_collector_answers_is_told(
-    answer: object, told: str, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_that_no_collector_answers_is_told(capsys: Capture, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("client_sdk.trial.START_S", 0.0)
     transport = ScriptedTransport()
-    transport.answer(answer)  # type: ignore[arg-type] # pytest's parameters are untyped
+    transport.answer(lambda _: None)
     with trial(transport=transport) as telemetry:
         telemetry.record("dark_mode", value=True)
-    assert told in capsys.readouterr().err
+    assert "not acknowledged yet" in capsys.readouterr().err
 
 
 @pytest.fixture(autouse=True)
@@ -131,7 +123,7 @@ def test_a_collector_that_is_starting_is_waited_for() -> None:
 
 
 def test_an_answer_of_a_run_without_collector_is_sent_by_the_next_run(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+    tmp_path: Path, capsys: Capture, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("client_sdk.trial.START_S", 0.0)
     transport = ScriptedTransport()
@@ -145,7 +137,7 @@ def test_an_answer_of_a_run_without_collector_is_sent_by_the_next_run(
     assert told(capsys)[-1] == "dark_mode: sent for 2026-W27; the collector's answer: accepted"
 
 
-def test_a_suppressed_run_says_how_to_try_the_app_anyway(capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_suppressed_run_says_how_to_try_the_app_anyway(capsys: Capture) -> None:
     with trial(consent=SUPPRESSED) as telemetry:
         telemetry.record("dark_mode", value=True)
     assert told(capsys)[-1].endswith("to try it anyway, pass consent=True")
@@ -196,15 +188,13 @@ def test_an_app_in_a_trial_is_tested_as_any_other(tmp_path: Path) -> None:
     assert not list(tmp_path.iterdir())
 
 
-def told(capsys: pytest.CaptureFixture[str]) -> list[str]:
+def told(capsys: Capture) -> list[str]:
     lines = capsys.readouterr().err.splitlines()
     return [line.removeprefix("hearsay trial: ") for line in lines if line.startswith("hearsay trial: ")]
 
 
 @pytest.mark.parametrize("consent", [False, True])
-def test_a_provided_function_is_called_at_once_and_never_without_consent(
-    capsys: pytest.CaptureFixture[str], *, consent: bool
-) -> None:
+def test_a_provided_function_is_called_at_once_with_consent(capsys: Capture, *, consent: bool) -> None:
     calls: list[str] = []
     with trial(consent=consent) as telemetry:
         telemetry.provide("dark_mode", lambda: not calls.append("dark_mode"))  # type: ignore[func-returns-value] # true
@@ -216,9 +206,7 @@ def test_a_provided_function_is_called_at_once_and_never_without_consent(
     assert last == "dark_mode: closed"
 
 
-def test_what_a_provided_function_raises_is_told_by_its_type_and_a_random_answer_is_reported(
-    capsys: pytest.CaptureFixture[str],
-) -> None:
+def test_what_a_provided_function_raises_is_told_by_its_type_and_a_random_answer_is_reported(capsys: Capture) -> None:
     with trial() as telemetry:
         telemetry.provide("dark_mode", lambda: 1 // 0)
         assert len(telemetry.history()) == 1
@@ -227,15 +215,13 @@ def test_what_a_provided_function_raises_is_told_by_its_type_and_a_random_answer
     assert any(line.startswith("dark_mode: a random answer instead → ") for line in others)
 
 
-def test_an_answer_that_cannot_be_shown_is_recorded_all_the_same(capsys: pytest.CaptureFixture[str]) -> None:
+def test_an_answer_that_cannot_be_shown_is_recorded_all_the_same(capsys: Capture) -> None:
     with trial() as telemetry:
         assert telemetry.count("taps", 10**5000) is Recorded.QUEUED
     assert any(line.startswith("taps: an answer → ") for line in told(capsys))
 
 
-def test_what_an_earlier_run_sent_is_no_news_and_the_statement_is_the_apps(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_what_was_sent_before_is_no_news_and_statements_agree(tmp_path: Path, capsys: Capture) -> None:
     with trial(tmp_path) as telemetry:
         telemetry.record("dark_mode", value=True)
     capsys.readouterr()

@@ -24,9 +24,7 @@ WRITTEN = (
 """The forms in which a number may be written."""
 
 
-def test_no_number_of_a_vector_reaches_the_file_a_log_or_an_upload(
-    tmp_path: Path, caplog: pytest.LogCaptureFixture
-) -> None:
+def test_no_number_of_a_vector_reaches_file_log_or_upload(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
     caplog.set_level(logging.DEBUG)
     transport = ScriptedTransport()
     with telemetry(tmp_path, registry=NEARLY_TRUE, transport=transport, strict=True) as device:

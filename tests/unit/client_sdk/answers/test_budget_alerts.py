@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 
 from client_sdk import BudgetStatus, Recorded
-from tests.support.devices.clients import DAY_S, SetClock, ask, in_child, telemetry, write_lock_held
+from tests.support.devices.clients import DAY_S, SetClock, ask, in_child, report_from, telemetry, write_lock_held
 
 LONG_S = 60.0
 TEN = ask('[metric.m]\nkind = "boolean"', "lifetime = 10")
@@ -125,15 +125,13 @@ def test_a_host_that_hangs_does_not_delay_record(tmp_path: Path) -> None:
 def test_slots_that_the_calendar_charges_are_announced_too(tmp_path: Path) -> None:
     registry = ask('[metric.m]\nkind = "boolean"\nfill_in = true', "lifetime = 2")
     host = Host()
-    with telemetry(tmp_path, registry=registry, on_budget=host, warn_at=(0.5,)) as device:
-        device.flush(timeout_s=LONG_S)
+    report_from(tmp_path, registry=registry, on_budget=host, warn_at=(0.5,))
     assert host.fractions == [0.5]
 
 
 def test_without_consent_nothing_is_announced(tmp_path: Path) -> None:
     host = Host()
-    with telemetry(tmp_path, registry=TEN) as device:
-        device.record("m", value=True)
+    report_from(tmp_path, "m", registry=TEN)
     with telemetry(tmp_path, registry=TEN, on_budget=host, warn_at=(0.1,), consent=False) as device:
         device.forget()
         assert device.flush(timeout_s=LONG_S)
@@ -150,33 +148,26 @@ def test_a_ledger_that_is_busy_is_looked_at_later(tmp_path: Path) -> None:
     assert host.fractions == [0.1]
 
 
-@pytest.mark.parametrize("warn_at", [(0,), (-0.5,), (0.5, 1.5), (float("nan"),)])
-def test_a_fraction_that_is_none_is_refused_at_once(warn_at: tuple[float, ...]) -> None:
-    with pytest.raises(ValueError, match="above 0 and at most 1"):
+NO_FRACTION, NO_NUMBER = "above 0 and at most 1", r"warn_at must contain numbers, such as \(0.8, 0.95\)"
+
+
+@pytest.mark.parametrize(
+    ("warn_at", "error", "said"),
+    [
+        *((wrong, ValueError, NO_FRACTION) for wrong in ((0,), (-0.5,), (0.5, 1.5), (float("nan"),))),
+        *((wrong, TypeError, NO_NUMBER) for wrong in (0.8, ("much",), (None,))),
+    ],
+)
+def test_a_fraction_that_is_none_is_refused_at_once(warn_at: Any, error: type[Exception], said: str) -> None:
+    with pytest.raises(error, match=said):
         telemetry(None, on_budget=Host(), warn_at=warn_at)
 
 
-@pytest.mark.parametrize("warn_at", [0.8, ("much",), (None,)])
-def test_what_is_no_list_of_numbers_is_refused_at_once(warn_at: Any) -> None:
-    with pytest.raises(TypeError, match=r"warn_at must contain numbers, such as \(0.8, 0.95\)"):
-        telemetry(None, on_budget=Host(), warn_at=warn_at)
-
-
-@pytest.mark.parametrize("fraction", [Fraction(1, 10), Decimal("0.1"), np.float64(0.1)])
-def test_a_fraction_of_another_type_of_numbers_holds_up_no_upload(tmp_path: Path, fraction: Any) -> None:
+@pytest.mark.parametrize("warn_at", [(Fraction(1, 10),), (Decimal("0.1"),), (np.float64(0.1),), ()])
+def test_fractions_of_any_type_of_numbers_or_none_hold_up_no_upload(tmp_path: Path, warn_at: Any) -> None:
     host = Host()
-    with telemetry(tmp_path, registry=TEN, on_budget=host, warn_at=(fraction,)) as device:
-        device.record("m", value=True)
-        assert device.flush(timeout_s=LONG_S)
-    assert host.fractions == [0.1]
-
-
-def test_no_fraction_asks_for_no_warning(tmp_path: Path) -> None:
-    host = Host()
-    with telemetry(tmp_path, registry=TEN, on_budget=host, warn_at=()) as device:
-        device.record("m", value=True)
-        assert device.flush(timeout_s=LONG_S)
-    assert host.calls == []
+    assert report_from(tmp_path, "m", registry=TEN, on_budget=host, warn_at=warn_at)
+    assert host.fractions == [0.1] * len(warn_at)
 
 
 def test_a_metric_that_has_expired_shortens_no_budget(tmp_path: Path) -> None:

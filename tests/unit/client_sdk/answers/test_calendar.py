@@ -20,11 +20,8 @@ COUNTED = '[metric.counted]\nkind = "count"\nmax = 9\nstatistic = "mean"\n'
 @pytest.mark.parametrize(
     ("registry", "windows", "next_s"),
     [
-        (ask(PLAIN), (), None),
-        (ask(FILLED), (DAY,), DAY.ends_at),
-        (ask(WEEKLY), (WEEK,), WEEK.ends_at),
-        (ask(WEEKLY + FILLED), (DAY, WEEK), DAY.ends_at),
-        (ask(COUNTED), (), DAY.ends_at),
+        *((ask(PLAIN), (), None), (ask(FILLED), (DAY,), DAY.ends_at), (ask(WEEKLY), (WEEK,), WEEK.ends_at)),
+        *((ask(WEEKLY + FILLED), (DAY, WEEK), DAY.ends_at), (ask(COUNTED), (), DAY.ends_at)),
         (ask(PLAIN, 'strategy = "sample"\nanswers = 1'), (DAY,), DAY.ends_at),
     ],
 )
@@ -42,11 +39,8 @@ def test_a_report_that_is_held_back_is_due_when_it_may_leave() -> None:
 @pytest.mark.parametrize(
     ("instant_s", "phase"),
     [
-        (DAY.starts_at, Phase.RUNNING),
-        (DAY.ends_at - 1, Phase.RUNNING),
-        (DAY.ends_at, Phase.ENDED),
-        (DAY.ends_at + GRACE_S - 1, Phase.ENDED),
-        (DAY.ends_at + GRACE_S, Phase.CLOSED),
+        *((DAY.starts_at, Phase.RUNNING), (DAY.ends_at - 1, Phase.RUNNING), (DAY.ends_at, Phase.ENDED)),
+        *((DAY.ends_at + GRACE_S - 1, Phase.ENDED), (DAY.ends_at + GRACE_S, Phase.CLOSED)),
     ],
 )
 def test_a_window_runs_ends_and_closes(instant_s: float, phase: Phase) -> None:

@@ -58,7 +58,7 @@ def reported(data_dir: Path | None, registry: Registry, counted: list[Any]) -> l
         clock.now_s = TODAY.ends_at + RELEASE_SPREAD_S
         assert device.flush(timeout_s=LONG_S)
         assert device.budget().lifetime_spent > 0 or not counted
-    return [report.symbol for upload in transport.uploads for report in upload.reports]
+    return [report.symbol for report in transport.reports]
 
 
 @pytest.mark.slow
@@ -133,7 +133,7 @@ def test_a_count_that_is_not_kept_ends_with_its_process(tmp_path: Path) -> None:
         clock.now_s = TODAY.ends_at + RELEASE_SPREAD_S
         with telemetry(data_dir, registry=registry, clock=clock, transport=transport) as device:
             device.flush(timeout_s=LONG_S)
-        assert [report.symbol for upload in transport.uploads for report in upload.reports] == symbols
+        assert [report.symbol for report in transport.reports] == symbols
 
 
 @pytest.mark.filterwarnings("ignore:.*multi-threaded.*fork:DeprecationWarning")
@@ -145,7 +145,7 @@ def test_a_child_counts_by_itself_unless_counts_are_kept(tmp_path: Path, persist
         assert in_child(lambda: device.count("m", 3)) == "counted"
         clock.now_s = TODAY.ends_at + RELEASE_SPREAD_S
         assert device.flush(timeout_s=LONG_S)
-    assert [report.symbol for upload in transport.uploads for report in upload.reports] == [expected]
+    assert [report.symbol for report in transport.reports] == [expected]
 
 
 def test_windows_are_counted_apart(tmp_path: Path) -> None:

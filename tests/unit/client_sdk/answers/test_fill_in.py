@@ -7,14 +7,12 @@ from collections.abc import Iterator
 from contextlib import closing
 from functools import partial
 from pathlib import Path
-from typing import Any
 
 import pytest
 
 from client_sdk import Recorded
 from client_sdk.answers import dues, reporting
 from client_sdk.answers.calendar import RELEASE_SPREAD_S
-from client_sdk.answers.randomized import Randomized
 from client_sdk.answers.schedule import Schedule
 from client_sdk.ledger import charges, outbox, status
 from client_sdk.ledger.file import open_memory
@@ -43,20 +41,11 @@ def queue(connection: sqlite3.Connection) -> list[tuple[str, int, int]]:
     return connection.execute("SELECT window, symbol, release FROM queue ORDER BY window").fetchall()
 
 
-def answer_in(
-    connection: sqlite3.Connection, schedule: Schedule, metric: Metric, randomized: Randomized, **when: Any
-) -> Recorded:
-    return reporting.report(connection, schedule._registry, schedule._coins, metric, randomized, **when)
-
-
 def record(
     connection: sqlite3.Connection, schedule: Schedule, metric: Metric, answer: object, clock_s: float
 ) -> Recorded:
-    instant_s = schedule.catch_up(connection, clock_s)
     randomized = schedule.randomize(metric, partial(metric.encode, answer), partial(schedule.learn_secret, connection))
-    return answer_in(
-        connection, schedule, metric, randomized, window=Window.at(metric.window, instant_s), instant_s=instant_s
-    )
+    return schedule.record(connection, clock_s, metric, randomized)
 
 
 @pytest.mark.parametrize("late_s", [0, 60, HOUR_S, DAY_S])
@@ -97,7 +86,7 @@ def test_a_device_that_was_off_fills_in_however_late_as_what_was_recorded_is_sen
 
 
 @pytest.mark.parametrize("comes_back", [False, True], ids=["on its way", "refused for the time being"])
-def test_an_answer_that_comes_after_its_report_has_left_changes_nothing(
+def test_an_answer_after_its_report_has_left_changes_nothing(
     connection: sqlite3.Connection, *, comes_back: bool
 ) -> None:
     """Otherwise two reports of one window would be paid for once."""
@@ -111,9 +100,10 @@ def test_an_answer_that_comes_after_its_report_has_left_changes_nothing(
         assert status.waiting(connection) > 0
     before = queue(connection)
     randomized = schedule.randomize(metric, partial(metric.encode, True), partial(schedule.learn_secret, connection))  # noqa: FBT003 the answer
-    assert (
-        answer_in(connection, schedule, metric, randomized, window=TODAY, instant_s=TODAY.ends_at) is Recorded.NOT_ASKED
+    late = reporting.report(
+        connection, FILLED, SteadyCoins(0.5), metric, randomized, window=TODAY, instant_s=TODAY.ends_at
     )
+    assert late is Recorded.NOT_ASKED
     assert queue(connection) == before
 
 
@@ -152,9 +142,7 @@ def test_what_was_counted_is_reported_and_not_what_is_filled_in(tmp_path: Path, 
 
 
 def test_a_filled_permanent_answer_is_none_for_good(connection: sqlite3.Connection) -> None:
-    registry = ask(
-        f'[metric.m]\nkind = "boolean"\nfill_in = true\nepsilon = {CERTAIN}\npermanent_epsilon = {CERTAIN}\n'
-    )
+    registry = ask(f'[metric.m]\nkind = "boolean"\nfill_in = true\nepsilon = {CERTAIN}\npermanent_epsilon = {CERTAIN}')
     schedule = Schedule(registry, SteadyCoins(0.5))
     for day in range(4):
         schedule.catch_up(connection, NOON + day * DAY_S)

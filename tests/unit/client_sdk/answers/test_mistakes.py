@@ -80,12 +80,9 @@ class Hostile:
 
 
 class HostileText(str):
-    """A text whose hash raises."""
-
     __slots__ = ()
 
     def __hash__(self) -> int:
-        """Raise."""
         raise ZeroDivisionError(MARK)
 
 
@@ -95,7 +92,6 @@ class HostileNumber(float):
     __slots__ = ()
 
     def __float__(self) -> float:
-        """Raise."""
         raise RecursionError(MARK)
 
     __repr__ = __str__ = __float__  # type: ignore[assignment]
@@ -105,7 +101,6 @@ class HostileList(list[object]):
     """A list that ends in an error."""
 
     def __iter__(self) -> Iterator[object]:
-        """Raise after a member."""
         yield MARK
         raise MemoryError(MARK)
 

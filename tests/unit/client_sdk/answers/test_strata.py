@@ -8,7 +8,7 @@ import pytest
 
 from client_sdk import Recorded, Telemetry
 from client_sdk.protocol import Registry
-from tests.support.devices.clients import COLLECTOR, DAY_S, NOON, ScriptedTransport, SetClock, ask, rows, telemetry
+from tests.support.devices.clients import DAY_S, NOON, ScriptedTransport, SetClock, ask, report_from, rows, telemetry
 
 STRATA = '[strata]\nplatform = ["ios", "android"]\n'
 BOOLEAN = '[metric.m]\nkind = "boolean"\nstrata = ["platform"]\n'
@@ -27,7 +27,7 @@ def asking(metrics: str, budget: str = "") -> Registry:
 
 
 def sent(transport: ScriptedTransport) -> list[tuple[str, str]]:
-    return [(report.edition, report.window) for upload in transport.uploads for report in upload.reports]
+    return [(report.edition, report.window) for report in transport.reports]
 
 
 def test_the_edition_of_a_report_names_its_stratum_and_everything_else_is_as_without(tmp_path: Path) -> None:
@@ -58,8 +58,7 @@ def test_a_device_that_moves_within_a_window_reports_it_once_and_pays_once(tmp_p
         assert second is third is Recorded.ALREADY_RECORDED
     clock.now_s += DAY_S * 1.5
     for strata in (ANDROID, IOS):
-        with telemetry(tmp_path, registry=registry, clock=clock, transport=transport, strata=strata) as device:
-            device.flush(timeout_s=60)
+        report_from(tmp_path, registry=registry, clock=clock, transport=transport, strata=strata)
     windows = [window for _, window in sent(transport)]
     assert windows.count("2026-11-20") == 1
     assert rows(tmp_path, "SELECT COUNT(*) FROM charges WHERE window = '2026-11-20'") == [(1,)]
@@ -79,8 +78,7 @@ def test_a_filled_in_report_leaves_in_the_stratum_in_which_its_window_began_whet
                     device.record("m", value=True)
             clock.now_s += 3600
         clock.now_s += 2 * DAY_S
-        with telemetry(folder, registry=registry, clock=clock, transport=transport, strata=ANDROID) as device:
-            device.flush(timeout_s=60)
+        report_from(folder, registry=registry, clock=clock, transport=transport, strata=ANDROID)
         return sorted(sent(transport))
 
     silent = life(tmp_path / "silent", records=False)
@@ -138,4 +136,4 @@ def test_what_a_device_answers_after_it_has_moved_is_reported_in_the_window_that
 
 def test_a_variable_that_the_registry_lacks_is_refused_when_the_app_starts() -> None:
     with pytest.raises(ValueError, match="no public variable 'color'"):
-        telemetry(None, registry=asking(BOOLEAN), collector=COLLECTOR, strata={"color": "red"})
+        telemetry(None, registry=asking(BOOLEAN), strata={"color": "red"})

@@ -17,12 +17,8 @@ def scripted_bytes(monkeypatch: pytest.MonkeyPatch, *drawn: int) -> list[int]:
 @pytest.mark.parametrize(
     ("drawn", "numerator", "expected"),
     [
-        (0, 0, False),
-        (0, 1, True),
-        (1, 1, False),
-        (COIN_SCALE // 2 - 1, COIN_SCALE // 2, True),
-        (COIN_SCALE // 2, COIN_SCALE // 2, False),
-        (COIN_SCALE - 1, COIN_SCALE - 1, False),
+        *((0, 0, False), (0, 1, True), (1, 1, False), (COIN_SCALE // 2 - 1, COIN_SCALE // 2, True)),
+        *((COIN_SCALE // 2, COIN_SCALE // 2, False), (COIN_SCALE - 1, COIN_SCALE - 1, False)),
         (COIN_SCALE - 1, COIN_SCALE, True),
     ],
 )
@@ -34,9 +30,7 @@ def test_a_coin_is_true_for_exactly_numerator_of_2_to_the_64_draws(
 
 
 @pytest.mark.parametrize("bound", [1, 2, 3, 31, 2**32 + 1, 2**63 + 1, COIN_SCALE])
-def test_draws_above_the_largest_multiple_of_the_bound_are_drawn_again(
-    monkeypatch: pytest.MonkeyPatch, bound: int
-) -> None:
+def test_draws_above_the_largest_multiple_of_a_bound_are_repeated(monkeypatch: pytest.MonkeyPatch, bound: int) -> None:
     multiple = COIN_SCALE // bound * bound
     rejected = [] if multiple == COIN_SCALE else [multiple, COIN_SCALE - 1]
     left = scripted_bytes(monkeypatch, *rejected, multiple - 1)

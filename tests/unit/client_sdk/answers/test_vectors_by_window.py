@@ -5,12 +5,10 @@ from __future__ import annotations
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
-import pytest
-
-from client_sdk import Recorded, Telemetry
-from client_sdk.protocol import OutsideDomainError, Registry
-from client_sdk.testing import FakeClock, KeptUploads, SeededCoins, answers
-from tests.support.devices.clients import COLLECTOR
+from client_sdk import Recorded
+from client_sdk.protocol import Registry
+from client_sdk.testing import FakeClock, KeptUploads, SeededCoins
+from tests.support.devices.clients import telemetry
 from tests.support.devices.definitions import VECTOR, registry_text
 
 REGISTRY = Registry.parse(registry_text(embedding=VECTOR | {"length": 5, "epsilon": 8}))
@@ -18,17 +16,9 @@ ANSWER = [0.5, -0.5, 0.25, 0.0, 0.125]
 NOON = datetime(2026, 7, 1, 12, tzinfo=UTC)
 
 
-def device_of(
-    registry: Registry, clock: FakeClock, transport: KeptUploads, path: Path | None, coins: SeededCoins
-) -> Telemetry:
-    return Telemetry(
-        registry, collector=COLLECTOR, data_dir=path, consent=True, clock=clock, transport=transport, coins=coins
-    )
-
-
 def record(clock: FakeClock, seed: int, path: Path | None = None) -> tuple[Recorded, KeptUploads]:
     transport = KeptUploads()
-    with device_of(REGISTRY, clock, transport, path, SeededCoins(seed)) as device:
+    with telemetry(path, registry=REGISTRY, clock=clock, transport=transport, coins=SeededCoins(seed)) as device:
         recorded = device.record("embedding", ANSWER)
         device.flush()
     return recorded, transport
@@ -48,21 +38,13 @@ def test_the_symbol_is_that_of_the_rotations_of_the_reports_own_window() -> None
     assert len(symbols) == 3
 
 
-def test_a_wrong_vector_is_a_mistake_of_the_app() -> None:
-    device = device_of(REGISTRY, FakeClock(), KeptUploads(), None, SeededCoins(1))
-    with answers(), device, pytest.raises(OutsideDomainError, match="a list of 5 numbers"):
-        device.record("embedding", ANSWER[1:])
-
-
-def test_a_symbol_of_another_window_than_the_ledgers_is_busy_once_and_never_reported(
-    tmp_path: Path,
-) -> None:
+def test_a_symbol_of_another_window_than_the_ledgers_is_busy_once_and_never_reported(tmp_path: Path) -> None:
     midnight = FakeClock(datetime(2026, 7, 2, tzinfo=UTC))
     assert record(midnight, 1, tmp_path)[0] is Recorded.QUEUED
     behind = FakeClock(midnight.now - timedelta(seconds=1))
     transport = KeptUploads()
     registry = Registry.parse(registry_text(other=VECTOR | {"length": 5}))
-    with device_of(registry, behind, transport, tmp_path, SeededCoins(2)) as device:
+    with telemetry(tmp_path, registry=registry, clock=behind, transport=transport, coins=SeededCoins(2)) as device:
         assert device.record("other", ANSWER) is Recorded.BUSY
         assert device.record("other", ANSWER) is Recorded.QUEUED
         device.flush()

@@ -39,6 +39,10 @@ epsilon = "ln 3"
 YEAR = "web_year = 162\n"
 
 
+def asked(name: str, lines: str) -> str:
+    return f'[metric.{name}]\npurpose = "?"\n{lines}\nepsilon = 1\n'
+
+
 def run(tmp_path: Path, text: str, *options: str) -> int:
     path = tmp_path / "metrics.toml"
     path.write_text(text, encoding="utf-8")
@@ -79,9 +83,7 @@ def test_the_module_holds_every_metric_as_integers(tmp_path: Path, capsys: pytes
     }
 
 
-def test_check_passes_until_the_registry_says_something_else(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_check_passes_until_the_registry_says_otherwise(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     output = tmp_path / "hearsay.js"
     text, options = HEAD + YEAR + DARK_MODE, ("--target", "web", "--output", str(output))
     assert run(tmp_path, text, *options, "--check") == 1
@@ -93,6 +95,8 @@ def test_check_passes_until_the_registry_says_something_else(
     assert run(tmp_path, text.replace('"ln 3"', '"ln 2"'), *options, "--check") == 1
 
 
+SDK = "the SDK for browsers and Node"
+NEAREST = asked("n", 'kind = "nearest"\nprototypes = { a = "0", b = "1" }')
 REFUSED = {
     "web_year": (HEAD + DARK_MODE, r"\[budget\] web_year must be at least 162"),
     "a year too small": (HEAD + "web_year = 161" + DARK_MODE, r"at least 162"),
@@ -102,35 +106,27 @@ REFUSED = {
     ),
     "fill_in": (HEAD + YEAR + DARK_MODE + "fill_in = true", r"metric\.dark_mode: fill_in needs"),
     "activity": (
-        HEAD + YEAR + '[metric.use]\npurpose = "?"\nkind = "activity"\ndays = 7\nstatistic = "mean"\nepsilon = 1',
+        HEAD + YEAR + asked("use", 'kind = "activity"\ndays = 7\nstatistic = "mean"'),
         r"metric\.use: an activity needs",
     ),
     "vector": (
-        HEAD + YEAR + '[metric.v]\npurpose = "?"\nkind = "vector"\nlength = 3\nnorm = 1\nepsilon = 1',
-        r"metric\.v: the SDK for browsers and Node lacks the kind vector",
+        HEAD + YEAR + asked("v", 'kind = "vector"\nlength = 3\nnorm = 1'),
+        rf"metric\.v: {SDK} lacks the kind vector",
     ),
     "a cross with vectors": (
-        HEAD
-        + YEAR
-        + DARK_MODE
-        + '[metric.n]\npurpose = "?"\nkind = "nearest"\nprototypes = { a = "0", b = "1" }\nepsilon = 1\n'
-        + '[metric.c]\npurpose = "?"\ncross = ["n", "dark_mode"]\nepsilon = 1',
-        r"metric\.c: the SDK for browsers and Node cannot cross this kind",
+        HEAD + YEAR + DARK_MODE + NEAREST + asked("c", 'cross = ["n", "dark_mode"]'),
+        rf"metric\.c: {SDK} cannot cross this kind",
     ),
     "the mean of an ordinal": (
-        HEAD
-        + YEAR
-        + '[metric.o]\npurpose = "?"\nkind = "ordinal"\nvalues = ["a", "b"]\nstatistic = "mean"\nepsilon = 1',
-        r"metric\.o: the SDK for browsers and Node has no statistic",
+        HEAD + YEAR + asked("o", 'kind = "ordinal"\nvalues = ["a", "b"]\nstatistic = "mean"'),
+        rf"metric\.o: {SDK} has no statistic",
     ),
     "strategy": (HEAD + YEAR + 'strategy = "sample"\nanswers = 1' + DARK_MODE, r'strategy = "sample" needs a secret'),
 }
 
 
 @pytest.mark.parametrize("name", REFUSED)
-def test_what_browsers_cannot_promise_is_refused_with_the_reason(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str], name: str
-) -> None:
+def test_what_browsers_cannot_promise_is_refused(tmp_path: Path, capsys: pytest.CaptureFixture[str], name: str) -> None:
     text, reason = REFUSED[name]
     assert run(tmp_path, text, "--target", "web") == 1
     captured = capsys.readouterr()
@@ -142,9 +138,7 @@ def test_node_needs_no_year_of_a_browser(tmp_path: Path) -> None:
     assert run(tmp_path, HEAD + DARK_MODE, "--target", "node") == 0
 
 
-def test_an_unknown_target_is_refused_with_the_words_of_the_others(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_an_unknown_target_is_refused_with_those_there_are(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     with pytest.raises(SystemExit):
         run(tmp_path, HEAD + DARK_MODE, "--target", "browser")
     assert re.search(r"choose from '?web'?, '?node'?\)", capsys.readouterr().err)
@@ -199,10 +193,8 @@ def test_a_kind_or_mechanism_that_the_sdk_lacks_is_refused(monkeypatch: pytest.M
 
 
 def test_a_pair_whose_part_the_sdk_lacks_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
-    pair = '[metric.os]\npurpose = "?"\nkind = "category"\nvalues = ["a", "b"]\nepsilon = 1\n'
-    registry = Registry.parse(
-        HEAD + pair + DARK_MODE + '[metric.c]\npurpose = "?"\ncross = ["os", "dark_mode"]\nepsilon = 1'
-    )
+    system = asked("os", 'kind = "category"\nvalues = ["a", "b"]')
+    registry = Registry.parse(HEAD + system + DARK_MODE + asked("c", 'cross = ["os", "dark_mode"]'))
     assert refusal(registry.metric("c")) is None
     monkeypatch.setattr(Category, "typescript_type", "")
     assert refusal(registry.metric("c")) == "the SDK for browsers and Node lacks the kind category"
@@ -219,12 +211,10 @@ def parts(text: str) -> dict[str, Any]:
 
 
 def test_what_a_metric_does_not_say_is_left_out() -> None:
-    plain = parts('[metric.m]\npurpose = "?"\nkind = "count"\nmax = 5\nstatistic = "mean"\nepsilon = 1\n')
+    count = 'kind = "count"\nmax = 5\nstatistic = "mean"'
+    plain = parts(asked("m", count))
     assert not {"expires", "persist", "vectors", "consent", "strata"} & plain.keys()
-    kept = parts(
-        '[metric.m]\npurpose = "?"\nkind = "count"\nmax = 5\nstatistic = "mean"\nepsilon = 1\npersist = true\n'
-        "expires = 2027-12-31\n"
-    )
+    kept = parts(asked("m", f"{count}\npersist = true\nexpires = 2027-12-31"))
     assert (kept["persist"], kept["expires"]) == (True, "2027-12-31")
 
 
@@ -244,10 +234,10 @@ def test_strata_purposes_and_stopped_metrics_are_compiled_beside_the_metric() ->
 
 def test_the_types_of_pairs_and_sets_say_what_may_be_answered(tmp_path: Path) -> None:
     metrics = (
-        '[metric.os]\npurpose = "?"\nkind = "category"\nvalues = ["a", "b"]\nepsilon = 1\n'
-        '[metric.ms]\npurpose = "?"\nkind = "number"\nlow = 0\nhigh = 9\nstatistic = "mean"\nepsilon = 1\n'
-        '[metric.by]\npurpose = "?"\ncross = ["os", "ms"]\nepsilon = 1\n'
-        '[metric.s]\npurpose = "?"\nkind = "set"\nvalues = ["a", "b"]\nmax_items = 1\nother = "b"\nepsilon = 1\n'
+        asked("os", 'kind = "category"\nvalues = ["a", "b"]')
+        + asked("ms", 'kind = "number"\nlow = 0\nhigh = 9\nstatistic = "mean"')
+        + asked("by", 'cross = ["os", "ms"]')
+        + asked("s", 'kind = "set"\nvalues = ["a", "b"]\nmax_items = 1\nother = "b"')
     )
     assert run(tmp_path, HEAD + metrics, "--target", "node", "--output", str(tmp_path / "q.js")) == 0
     types = (tmp_path / "q.d.ts").read_text(encoding="utf-8")

@@ -43,19 +43,8 @@ from tests.support.vectors import vectors
 ROOT = Path(__file__).parents[4]
 VALIDATOR = Draft7Validator(registry_schema(), format_checker=FormatChecker())
 
-SOUND: dict[str, dict[str, Field]] = {
-    "boolean": BOOLEAN,
-    "category": CATEGORY,
-    "ordinal": ORDINAL,
-    "set": SET,
-    "nearest": NEAREST,
-    "vector": VECTOR,
-    "text": TEXT,
-    "model": MODEL,
-    "number": NUMBER,
-    "count": COUNT,
-    "activity": ACTIVITY,
-}
+KINDS_ALONE = (BOOLEAN, CATEGORY, ORDINAL, SET, NEAREST, VECTOR, TEXT, MODEL, NUMBER, COUNT, ACTIVITY)
+SOUND: dict[str, dict[str, Field]] = {str(fields["kind"]): fields for fields in KINDS_ALONE}
 OF_VALUES: dict[str, list[Field]] = {
     "purpose": ["Why?", "", 3, "p" * 501],
     "epsilon": [1, 0.5, "ln 3", "log 3", 0, 21, "ln -1", True],
@@ -139,7 +128,7 @@ def cases() -> Iterator[tuple[str, str]]:
     yield "crossed with values", registry_text(dark_mode=BOOLEAN, os=CATEGORY, both=CROSS | {"values": ["a", "b"]})
     for name in ("gaussian", "useful"):
         yield name, registry_text(m={"gaussian": GAUSSIAN, "useful": USEFUL}[name])
-    for line in (
+    for row in (
         "answers = 2",
         'strategy = "pace"',
         'strategy = "sample"',
@@ -147,7 +136,7 @@ def cases() -> Iterator[tuple[str, str]]:
         "per_month = 0",
         "x = 1",
     ):
-        yield line, registry_text(m=BOOLEAN).replace("[budget]", f"[budget]\n{line}")
+        yield row, registry_text(m=BOOLEAN).replace("[budget]", f"[budget]\n{row}")
     for beside in ({"public": True}, {"public": False}):
         yield f"approved, {beside}", registry_text(m=TEXT | {"approved": ["zebra"]} | beside)
         yield f"sensitive, {beside}", registry_text(m=BOOLEAN | {"sensitive": True} | beside)

@@ -42,6 +42,7 @@ SHORT = registry_text(a=BOOLEAN, b=BOOLEAN).replace("per_window = 20", "per_wind
 ORDERS = ("type: which?", "type: ignore", "type: ignore[misc] # type: ignore", "mypy: disable-error-code=x", "noqa")
 """Purposes that would be orders to a type checker in a comment of their own."""
 
+NODE = ["compile", "--target", "node"]
 KINDS = {
     "dark_mode": BOOLEAN,
     "os": CATEGORY,
@@ -84,7 +85,7 @@ def test_check_says_that_a_registry_is_sound(tmp_path: Path, capsys: pytest.Capt
     ],
     ids=["mistakes", "a shortage", "no TOML"],
 )
-def test_check_fails_for_a_registry_that_cannot_work(
+def test_check_fails_for_a_bad_registry(
     text: str, said: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     path = write(tmp_path, text)
@@ -94,9 +95,7 @@ def test_check_fails_for_a_registry_that_cannot_work(
     assert f"{path}{said}" in shown.err
 
 
-def test_init_writes_a_registry_that_works_and_never_replaces_a_file(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_init_writes_a_sound_registry_and_replaces_no_file(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     path = tmp_path / "metrics.toml"
     assert main(["init", "--registry", str(path), "--app", 'say "hi"']) == 0
     registry = Registry.load(path)
@@ -250,7 +249,7 @@ def test_codegen_names_the_mistakes_of_a_registry(tmp_path: Path, capsys: pytest
     assert "cannot be written" in capsys.readouterr().err
 
 
-@pytest.mark.parametrize("arguments", [["codegen"], ["compile", "--target", "node"]])
+@pytest.mark.parametrize("arguments", [["codegen"], NODE])
 @pytest.mark.parametrize("link", [Path.symlink_to, Path.hardlink_to])
 def test_a_module_never_replaces_its_registry(
     tmp_path: Path, capsys: pytest.CaptureFixture[str], arguments: list[str], link: Callable[[Path, Path], None]
@@ -264,14 +263,7 @@ def test_a_module_never_replaces_its_registry(
     assert path.read_text() == text
 
 
-@pytest.mark.parametrize(
-    ("arguments", "name"),
-    [
-        (["codegen"], "out.py"),
-        (["compile", "--target", "node"], "out.js"),
-        (["compile", "--target", "node"], "out.d.ts"),
-    ],
-)
+@pytest.mark.parametrize(("arguments", "name"), [(["codegen"], "out.py"), (NODE, "out.js"), (NODE, "out.d.ts")])
 def test_a_module_replaces_only_what_its_command_wrote(
     tmp_path: Path, capsys: pytest.CaptureFixture[str], arguments: list[str], name: str
 ) -> None:

@@ -13,6 +13,5 @@ from client_sdk.ledger.file import open_memory
 
 @pytest.fixture
 def connection() -> Iterator[sqlite3.Connection]:
-    """A new ledger in memory."""
     with contextlib.closing(open_memory("acme")) as connection:
         yield connection

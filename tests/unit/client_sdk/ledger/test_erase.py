@@ -92,9 +92,7 @@ def test_opting_in_again_renews_neither_day_nor_week_nor_month_nor_life(tmp_path
 
 
 @pytest.mark.parametrize("kind", WindowKind)
-def test_what_the_present_periods_have_spent_is_the_same_after_any_history(
-    connection: sqlite3.Connection, kind: WindowKind
-) -> None:
+def test_what_present_periods_have_spent_outlives_any_history(connection: sqlite3.Connection, kind: WindowKind) -> None:
     seeded, instant_s, names = random.Random(kind), NOON, count()  # noqa: S311 reproducible histories
     budget = ask('[metric.m]\nkind = "boolean"', f'window = "{kind}"\ndelta = 0.5').budget
     for _ in range(100):
@@ -192,6 +190,5 @@ def test_opting_out_and_in_lets_a_paced_device_take_part_once_a_stratum(connecti
 
 
 def attos(connection: sqlite3.Connection) -> int:
-    """Return all deltas that were charged."""
     total: int = connection.execute("SELECT SUM(attos) FROM charges").fetchone()[0] or 0
     return total

@@ -19,7 +19,7 @@ from client_sdk.ledger import erase, explanations
 from client_sdk.ledger import file as ledger_file
 from client_sdk.ledger.file import FILE_NAME, open_file
 from client_sdk.results import LedgerBusyError
-from tests.support.devices.clients import ScriptedTransport, rows, telemetry, write_lock_held
+from tests.support.devices.clients import ScriptedTransport, change, record_in, rows, telemetry, write_lock_held
 
 
 @pytest.fixture
@@ -80,8 +80,7 @@ def test_a_device_secret_is_drawn_once(path: Path) -> None:
     make(path)
     assert rows(path.parent, "SELECT secret FROM device") == [(first,)]
     assert len(first) == 32
-    with contextlib.closing(sqlite3.connect(path)) as connection, connection:
-        connection.execute("UPDATE device SET secret = NULL")
+    change(path.parent, "UPDATE device SET secret = NULL")
     make(path)
     ((second,),) = rows(path.parent, "SELECT secret FROM device")
     assert len(second) == 32
@@ -103,64 +102,38 @@ def test_a_file_that_another_process_made_meanwhile_is_kept(path: Path, monkeypa
     assert [file.name for file in path.parent.iterdir()] == [FILE_NAME]
 
 
-def garbage(path: Path) -> None:
-    path.write_bytes(b"this is no database, and never was one " * 300)
-
-
-def emptied(path: Path) -> None:
-    path.write_bytes(b"")
-
-
-def cut(path: Path) -> None:
-    make(path)
-    path.write_bytes(path.read_bytes()[:8192])
-
-
-def overwritten(path: Path) -> None:
-    make(path)
-    content = path.read_bytes()
-    path.write_bytes(content[:4096] + b"\xff" * 4096 + content[8192:])
-
-
-def deviceless(path: Path) -> None:
-    make(path)
-    with contextlib.closing(sqlite3.connect(path)) as connection, connection:
-        connection.execute("DELETE FROM device")
-
-
-def of_another_program(path: Path) -> None:
-    with contextlib.closing(sqlite3.connect(path)) as connection, connection:
-        connection.execute("CREATE TABLE bookmarks (url TEXT)")
-
-
-def newer(path: Path) -> None:
-    make(path)
-    with contextlib.closing(sqlite3.connect(path)) as connection, connection:
-        connection.execute(f"PRAGMA user_version = {ledger_file.SCHEMA_VERSION + 1}")
-
-
-def of_another_app(path: Path) -> None:
-    open_file(path, "another-app", create=True).close()
-
-
 DAMAGED = "damaged or not a ledger"
+NEWER = f"PRAGMA user_version = {ledger_file.SCHEMA_VERSION + 1}"
 
 
-@pytest.mark.parametrize(
-    ("spoil", "problem"),
-    [
-        (garbage, DAMAGED),
-        (emptied, DAMAGED),
-        (cut, DAMAGED),
-        (overwritten, DAMAGED),
-        (deviceless, DAMAGED),
-        (of_another_program, DAMAGED),
-        (newer, "written by a newer version and was not changed; update the app"),
-        (of_another_app, "the ledger of the app 'another-app', not 'acme'"),
-    ],
-)
+def altered(path: Path, statement: str) -> None:
+    make(path)
+    change(path.parent, statement)
+
+
+def rewritten(path: Path, rewrite: Callable[[bytes], bytes]) -> None:
+    make(path)
+    path.write_bytes(rewrite(path.read_bytes()))
+
+
+SPOILED: dict[str, tuple[Callable[[Path], object], str]] = {
+    "garbage": (lambda path: path.write_bytes(b"this is no database, and never was one " * 300), DAMAGED),
+    "emptied": (lambda path: path.write_bytes(b""), DAMAGED),
+    "cut": (lambda path: rewritten(path, lambda content: content[:8192]), DAMAGED),
+    "overwritten": (lambda path: rewritten(path, lambda whole: whole[:4096] + b"\xff" * 4096 + whole[8192:]), DAMAGED),
+    "without a device": (lambda path: altered(path, "DELETE FROM device"), DAMAGED),
+    "of another program": (lambda path: change(path.parent, "CREATE TABLE bookmarks (url TEXT)"), DAMAGED),
+    "newer": (lambda path: altered(path, NEWER), "written by a newer version and was not changed; update the app"),
+    "of another app": (
+        lambda path: open_file(path, "another-app", create=True).close(),
+        "the ledger of the app 'another-app', not 'acme'",
+    ),
+}
+
+
+@pytest.mark.parametrize(("spoil", "problem"), SPOILED.values(), ids=SPOILED)
 def test_a_file_that_is_not_sound_is_left_as_it_is_and_nothing_is_recorded(
-    path: Path, spoil: Callable[[Path], None], problem: str, caplog: pytest.LogCaptureFixture
+    path: Path, spoil: Callable[[Path], object], problem: str, caplog: pytest.LogCaptureFixture
 ) -> None:
     path.parent.mkdir()
     spoil(path)
@@ -251,16 +224,14 @@ def test_the_name_of_a_new_ledger_is_made_durable(path: Path, monkeypatch: pytes
 
 
 def test_a_ledger_may_move_with_its_directory(path: Path, tmp_path: Path) -> None:
-    with telemetry(path.parent) as device:
-        assert device.record("dark_mode", value=True) is Recorded.QUEUED
+    record_in(path.parent, "dark_mode")
     path.parent.rename(tmp_path / "elsewhere")
     with telemetry(tmp_path / "elsewhere") as device:
         assert device.record("dark_mode", value=True) is Recorded.ALREADY_RECORDED
 
 
 def test_a_copy_of_a_ledger_spends_nothing(path: Path, tmp_path: Path) -> None:
-    with telemetry(path.parent) as device:
-        assert device.record("dark_mode", value=True) is Recorded.QUEUED
+    record_in(path.parent, "dark_mode")
     shutil.copytree(path.parent, tmp_path / "copy")
     transport = ScriptedTransport()
     with telemetry(tmp_path / "copy", transport=transport) as device:
@@ -271,8 +242,7 @@ def test_a_copy_of_a_ledger_spends_nothing(path: Path, tmp_path: Path) -> None:
         )
         assert not device.flush(timeout_s=60)
     assert transport.bodies == []
-    with telemetry(path.parent) as device:
-        assert device.record("sound", value=True) is Recorded.QUEUED
+    record_in(path.parent, "sound")
 
 
 def test_a_ledger_that_is_deleted_while_it_is_in_use_is_not_created_again(path: Path) -> None:

@@ -1,13 +1,15 @@
-"""A copy of a ledger is recognized, even with the original's inode; a restart is no copy."""
+"""A ledger that was copied or carried to another machine is recognized; a restart is no copy."""
 
 from __future__ import annotations
 
+import ctypes
 import os
 import shutil
 import subprocess
 import sys
 from pathlib import Path
-from typing import Any
+from types import SimpleNamespace
+from typing import Any, Self
 
 import pytest
 
@@ -15,7 +17,7 @@ from client_sdk import LedgerError, Recorded
 from client_sdk.ledger import origin
 from client_sdk.ledger.file import FILE_NAME, open_file
 from client_sdk.ledger.origin import Origin
-from tests.support.devices.clients import rows, telemetry
+from tests.support.devices.clients import ScriptedTransport, record_in, rows, telemetry
 
 HERE = Origin("7", "1000", "abc0000000000")
 
@@ -81,9 +83,7 @@ def test_this_machine_tells_the_birth_of_a_file(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("number", [0, 0x801, 0xFFFFFFFF])
-def test_the_number_of_a_device_is_no_id_of_a_file_system(
-    path: Path, monkeypatch: pytest.MonkeyPatch, number: int
-) -> None:
+def test_the_number_of_a_device_is_no_file_system_id(path: Path, monkeypatch: pytest.MonkeyPatch, number: int) -> None:
     path.touch()
     status = list(os.statvfs(path))
     monkeypatch.setattr(os, "statvfs", lambda _: os.statvfs_result((*status, number)))
@@ -183,3 +183,108 @@ def test_on_fresh_disks_and_in_layers_of_images_a_copy_with_the_same_number_spen
     monkeypatch.setattr(origin, "origin_of", lambda path: read(path)._replace(inode=number))
     with telemetry(tmp_path / "copy") as device:
         assert device.record("sound", value=True) is Recorded.UNAVAILABLE
+
+
+@pytest.fixture
+def machine(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    place = tmp_path / "machine-id"
+    place.write_text("0123456789abcdef0123456789abcdef\n")
+    monkeypatch.setattr(origin.machine_id, "__defaults__", ((place,),))
+    return place
+
+
+def test_the_id_is_of_no_use_to_another_app_and_is_not_the_machines(machine: Path) -> None:
+    mine, other = origin.machine_id("acme"), origin.machine_id("other")
+    assert mine == origin.machine_id("acme")
+    assert None not in (mine, other)
+    assert mine != other
+    assert machine.read_text().strip() not in (mine or "")
+
+
+def test_the_first_place_that_has_an_id_counts(tmp_path: Path) -> None:
+    places = tuple(tmp_path / name for name in ("missing", "empty", "first boot", "first", "second"))
+    places[1].write_text("\n")
+    places[2].write_text("uninitialized\n")
+    places[3].write_text("1")
+    places[4].write_text("2")
+    assert (
+        origin.machine_id("acme", places)
+        == origin.machine_id("acme", places[3:4])
+        != origin.machine_id("acme", places[4:])
+    )
+    assert origin.machine_id("acme", places[:3]) is None
+
+
+def test_a_ledger_that_was_carried_to_another_machine_spends_nothing(tmp_path: Path, machine: Path) -> None:
+    data_dir, transport = tmp_path / "data", ScriptedTransport()
+    record_in(data_dir, "dark_mode")
+    for other in ("fedcba9876543210fedcba9876543210\n", None):
+        machine.unlink()
+        if other is not None:
+            machine.write_text(other)
+        before = (data_dir / "hearsay.sqlite3").read_bytes()
+        with telemetry(data_dir, transport=transport) as device:
+            assert device.record("sound", value=True) is Recorded.UNAVAILABLE
+            assert "is a copied or restored ledger" in (device.problem or "")
+            assert not device.flush(timeout_s=60)
+        assert (data_dir / "hearsay.sqlite3").read_bytes() == before
+        machine.write_text("")
+    assert transport.bodies == []
+    machine.write_text("0123456789abcdef0123456789abcdef")
+    record_in(data_dir, "sound")
+
+
+def test_where_machines_have_no_id_a_ledger_is_still_used(tmp_path: Path, machine: Path) -> None:
+    machine.unlink()
+    record_in(tmp_path / "data", "dark_mode")
+    assert rows(tmp_path / "data", "SELECT host FROM device") == [(None,)]
+    machine.write_text("0123456789abcdef0123456789abcdef")
+    record_in(tmp_path / "data", "sound")
+
+
+def test_the_places_are_those_of_the_operating_system() -> None:
+    assert origin.MACHINE_IDS[0] == Path("/etc/machine-id")
+
+
+class FakeKey:
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        pass
+
+
+def windows(*, has_id: bool) -> SimpleNamespace:
+    def query(_key: FakeKey, name: str) -> tuple[str, int]:
+        if not has_id:
+            raise FileNotFoundError(name)
+        return f"{name} of this machine", 1
+
+    names = ("KEY_READ", "KEY_WOW64_64KEY", "HKEY_LOCAL_MACHINE")
+    constants = {name: 1 << number for number, name in enumerate(names)}
+    return SimpleNamespace(**constants, OpenKey=lambda *_: FakeKey(), QueryValueEx=query)
+
+
+@pytest.mark.parametrize("has_id", [True, False])
+def test_windows_is_asked_by_its_registry(monkeypatch: pytest.MonkeyPatch, has_id: bool) -> None:  # noqa: FBT001 a case
+    monkeypatch.setattr(sys, "platform", "win32")
+    monkeypatch.setitem(sys.modules, "winreg", windows(has_id=has_id))
+    assert (origin.machine_id("acme") is not None) == has_id
+
+
+@pytest.mark.parametrize("status", [0, -1])
+def test_macos_is_asked_by_gethostuuid(monkeypatch: pytest.MonkeyPatch, status: int) -> None:
+    def gethostuuid(uuid: Any, wait: Any) -> int:
+        assert list(wait) == [1, 0]
+        uuid[:] = range(16)
+        return status
+
+    monkeypatch.setattr(sys, "platform", "darwin")
+    monkeypatch.setattr(ctypes, "CDLL", lambda _: SimpleNamespace(gethostuuid=gethostuuid))
+    assert (origin.machine_id("acme") is not None) == (status == 0)
+
+
+def test_a_macos_without_the_call_proves_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(sys, "platform", "darwin")
+    monkeypatch.setattr(ctypes, "CDLL", lambda _: SimpleNamespace())
+    assert origin.machine_id("acme") is None

@@ -33,6 +33,13 @@ def new_parcel(connection: sqlite3.Connection, now_s: float = NOON) -> outbox.Pa
     return parcel
 
 
+def sent(connection: sqlite3.Connection, *numbers: int) -> outbox.Parcel:
+    """Queue reports, by default one, and return their upload."""
+    for number in numbers or (1,):
+        queue.enqueue(connection, report(number))
+    return new_parcel(connection)
+
+
 def sent_again(connection: sqlite3.Connection, now_s: float = NOON) -> outbox.Parcel | None:
     """Return the upload that was least recently tried, for another attempt."""
     retry = next(iter(retry_times.pending(connection)), None)
@@ -58,8 +65,7 @@ def test_an_empty_outbox_has_no_parcel(connection: sqlite3.Connection) -> None:
 
 
 def test_a_parcel_stays_the_same_until_it_is_settled(connection: sqlite3.Connection) -> None:
-    queue.enqueue(connection, report(1))
-    first = new_parcel(connection)
+    first = sent(connection)
     assert sent_again(connection) == first
     assert read_upload(first.body) == Upload(first.id, (report(1),))
     settle(connection, first.id, Verdict(1))
@@ -67,17 +73,14 @@ def test_a_parcel_stays_the_same_until_it_is_settled(connection: sqlite3.Connect
 
 
 def test_an_upload_is_forgotten_once_it_is_acknowledged(connection: sqlite3.Connection) -> None:
-    queue.enqueue(connection, report(1))
-    parcel = new_parcel(connection)
+    parcel = sent(connection)
     settle(connection, parcel.id, Verdict(1))
     assert status.waiting(connection) == 0
     assert parcel.id not in "\n".join(connection.iterdump())
 
 
 def test_a_parcel_holds_at_most_the_reports_of_one_upload(connection: sqlite3.Connection) -> None:
-    for number in range(MAX_REPORTS + 1):
-        queue.enqueue(connection, report(number))
-    parcel = new_parcel(connection)
+    parcel = sent(connection, *range(MAX_REPORTS + 1))
     assert len(parcel.reports) == MAX_REPORTS
     settle(connection, parcel.id, Verdict(MAX_REPORTS))
     assert len(new_parcel(connection).reports) == 1
@@ -87,15 +90,11 @@ def test_the_order_of_recording_does_not_reach_the_wire(
     connection: sqlite3.Connection, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("random.SystemRandom.shuffle", lambda _, items: items.reverse())
-    for number in range(3):
-        queue.enqueue(connection, report(number))
-    assert read_upload(new_parcel(connection).body).reports == (report(2), report(1), report(0))
+    assert read_upload(sent(connection, *range(3)).body).reports == (report(2), report(1), report(0))
 
 
 def test_refused_for_now_is_sent_again_unchanged_in_a_new_upload_of_its_own(connection: sqlite3.Connection) -> None:
-    for number in range(4):
-        queue.enqueue(connection, report(number))
-    first = new_parcel(connection)
+    first = sent(connection, *range(4))
     _, *refused = reports = read_upload(first.body).reports
     codes = [Refusal.UNKNOWN_EDITION, Refusal.UNKNOWN_METRIC, Refusal.UNKNOWN_EDITION]
     settle(connection, first.id, Verdict(4, tuple(enumerate(codes, 1))))
@@ -108,8 +107,7 @@ def test_refused_for_now_is_sent_again_unchanged_in_a_new_upload_of_its_own(conn
 
 
 def test_what_is_left_until_the_window_closes_is_shared_out_among_the_attempts(connection: sqlite3.Connection) -> None:
-    queue.enqueue(connection, report(1))
-    parcel, now_s = new_parcel(connection), NOON
+    parcel, now_s = sent(connection), NOON
     for left in range(outbox.MAX_SENT_ALONE, 0, -1):
         settle(connection, parcel.id, REFUSED_FOR_NOW, now_s)
         (retry,) = retry_times.pending(connection)
@@ -119,8 +117,7 @@ def test_what_is_left_until_the_window_closes_is_shared_out_among_the_attempts(c
 
 
 def test_refused_for_now_again_and_again_is_dropped_by_its_code(connection: sqlite3.Connection) -> None:
-    queue.enqueue(connection, report(1))
-    parcel = new_parcel(connection)
+    parcel = sent(connection)
     for _ in range(outbox.MAX_SENT_ALONE):
         settle(connection, parcel.id, REFUSED_FOR_NOW)
         assert status.dropped(connection) == {}
@@ -131,8 +128,7 @@ def test_refused_for_now_again_and_again_is_dropped_by_its_code(connection: sqli
 
 
 def test_the_latest_refusal_is_in_history_until_there_is_another_answer(connection: sqlite3.Connection) -> None:
-    queue.enqueue(connection, report(1))
-    settle(connection, new_parcel(connection).id, REFUSED_FOR_NOW)
+    settle(connection, sent(connection).id, REFUSED_FOR_NOW)
     parcel = resent(connection, retry_times.pending(connection)[0])
     assert [entry.outcome for entry in status.history(connection)] == ["unknown_metric"]
     settle(connection, parcel.id, Verdict(1))
@@ -140,17 +136,14 @@ def test_the_latest_refusal_is_in_history_until_there_is_another_answer(connecti
 
 
 @pytest.mark.parametrize("refusal", [refusal for refusal in Refusal if not refusal.retryable])
-def test_refused_for_good_is_counted_by_its_code_and_kept_in_history(
-    connection: sqlite3.Connection, refusal: Refusal
-) -> None:
-    queue.enqueue(connection, report(1))
-    settle(connection, new_parcel(connection).id, Verdict(1, ((0, refusal),)))
+def test_refused_for_good_is_counted_by_code_and_in_history(connection: sqlite3.Connection, refusal: Refusal) -> None:
+    settle(connection, sent(connection).id, Verdict(1, ((0, refusal),)))
     assert status.waiting(connection) == 0
     assert status.dropped(connection) == {refusal.value: 1}
     assert [entry.outcome for entry in status.history(connection)] == [refusal.value]
 
 
-def test_what_is_recorded_pushes_out_nothing_that_is_held_back(
+def test_what_is_recorded_pushes_out_nothing_held_back(
     connection: sqlite3.Connection, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(queue, "MAX_WAITING", 2)
@@ -162,8 +155,7 @@ def test_what_is_recorded_pushes_out_nothing_that_is_held_back(
 
 
 def test_settling_twice_changes_nothing(connection: sqlite3.Connection) -> None:
-    queue.enqueue(connection, report(1))
-    parcel = new_parcel(connection)
+    parcel = sent(connection)
     verdict = Verdict(1, ((0, Refusal.UNKNOWN_METRIC),))
     settle(connection, parcel.id, verdict)
     before = list(connection.iterdump())
@@ -173,9 +165,7 @@ def test_settling_twice_changes_nothing(connection: sqlite3.Connection) -> None:
 
 
 def test_a_rejected_upload_is_dropped_and_counted_report_by_report(connection: sqlite3.Connection) -> None:
-    for number in range(3):
-        queue.enqueue(connection, report(number))
-    outbox.reject(connection, new_parcel(connection).id)
+    outbox.reject(connection, sent(connection, *range(3)).id)
     assert status.waiting(connection) == 0
     assert status.dropped(connection) == {"rejected": 3}
     assert {entry.outcome for entry in status.history(connection)} == {"rejected"}
@@ -193,8 +183,7 @@ def test_history_holds_what_was_sent_and_only_that(connection: sqlite3.Connectio
 
 
 def test_an_upload_without_a_noted_retry_is_due(connection: sqlite3.Connection) -> None:
-    queue.enqueue(connection, report(1))
-    parcel = new_parcel(connection)
+    parcel = sent(connection)
     connection.execute("DELETE FROM retries")
     (retry,) = retry_times.pending(connection)
     assert retry.wait_s(NOON, hurried=False) == 0.0
@@ -218,8 +207,7 @@ def test_the_queue_is_bounded_and_drops_the_oldest_window_first(connection: sqli
 
 
 def test_refused_for_now_goes_back_until_the_grace_of_its_window_ends(connection: sqlite3.Connection) -> None:
-    queue.enqueue(connection, report(1))
-    settle(connection, new_parcel(connection).id, REFUSED_FOR_NOW, DEADLINE - 1)
+    settle(connection, sent(connection).id, REFUSED_FOR_NOW, DEADLINE - 1)
     (retry,) = retry_times.pending(connection)
     assert retry.due_s < DEADLINE
     settle(connection, retry.upload, REFUSED_FOR_NOW, DEADLINE)
@@ -247,8 +235,7 @@ def test_an_upload_that_nobody_answers_is_given_up_long_after_its_latest_window(
 
 
 def test_a_clock_that_was_wrong_for_a_while_costs_no_report(connection: sqlite3.Connection) -> None:
-    queue.enqueue(connection, report(1))
-    parcel = new_parcel(connection)
+    parcel = sent(connection)
     for _ in range(3):
         for _ in range(outbox.MAX_LATE_ATTEMPTS):
             assert sent_again(connection, DEADLINE) == parcel
@@ -270,8 +257,7 @@ def test_uploads_that_fail_hold_up_no_new_one_and_are_bounded(connection: sqlite
 
 
 def test_an_upload_is_sent_again_by_one_process_only(connection: sqlite3.Connection) -> None:
-    queue.enqueue(connection, report(1))
-    parcel = new_parcel(connection)
+    parcel = sent(connection)
     (planned,) = retry_times.pending(connection)
     assert outbox.parcel_to_resend(connection, planned, NOON + 1) == parcel
     assert outbox.parcel_to_resend(connection, planned, NOON + 1) is None
@@ -280,8 +266,7 @@ def test_an_upload_is_sent_again_by_one_process_only(connection: sqlite3.Connect
 
 
 def test_what_was_being_sent_when_a_process_was_killed_is_due_after_an_exchange(connection: sqlite3.Connection) -> None:
-    queue.enqueue(connection, report(1))
-    new_parcel(connection)
+    sent(connection)
     (retry,) = retry_times.pending(connection)
     assert retry.wait_s(NOON, hurried=False) == retry_times.EXCHANGE_S == timing.DEADLINE_S
 
@@ -299,8 +284,7 @@ def test_an_answer_moves_the_time_of_its_own_upload_only(connection: sqlite3.Con
 
 
 def test_where_the_clock_was_set_back_an_upload_is_due(connection: sqlite3.Connection) -> None:
-    queue.enqueue(connection, report(1))
-    parcel = new_parcel(connection)
+    parcel = sent(connection)
     retry_times.fail(connection, parcel.id, NOON, 3600.0, at_half)
     (retry,) = retry_times.pending(connection)
     assert retry.wait_s(NOON - 10, hurried=False) > 3600
@@ -308,8 +292,7 @@ def test_where_the_clock_was_set_back_an_upload_is_due(connection: sqlite3.Conne
 
 
 def test_what_came_to_nothing_after_another_process_settled_it_is_over(connection: sqlite3.Connection) -> None:
-    queue.enqueue(connection, report(1))
-    parcel = new_parcel(connection)
+    parcel = sent(connection)
     settle(connection, parcel.id, Verdict(1))
     before = list(connection.iterdump())
     retry_times.fail(connection, parcel.id, NOON, 0.0, at_half)

@@ -100,9 +100,7 @@ def test_where_no_thread_starts_the_ledger_is_unavailable(monkeypatch: pytest.Mo
 
 
 @pytest.mark.usefixtures("hostile_logging")
-def test_a_host_whose_logging_raises_gets_its_answer_and_the_ledger_thread_continues(
-    ledger_thread: LedgerThread,
-) -> None:
+def test_a_host_whose_logging_raises_gets_its_answer_and_the_thread_continues(ledger_thread: LedgerThread) -> None:
     with pytest.raises(LedgerError, match="ZeroDivisionError"):
         ledger_thread.run(lambda _: 1 // 0, LONG_S)
     assert ledger_thread.run(noted, LONG_S, begin=READ) == 0

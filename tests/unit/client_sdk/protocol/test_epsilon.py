@@ -23,35 +23,9 @@ from tests.support.laws.series import exp_bounds
         *(0, -1, 21, 10**30, 0.0, -0.5, 20.000001, 1e-7, float("nan"), float("inf"), float("-inf")),
         *(Decimal("nan"), Decimal("sNaN"), Decimal("inf"), Decimal("1e999999999"), Decimal("1e-999999999")),
         *(True, False, None, [], {}, [1.0], b"1"),
-        *(
-            "",
-            "1",
-            "ln",
-            "ln ",
-            "ln x",
-            "ln 0",
-            "ln -3",
-            "ln 1",
-            "ln 1.0",
-            "ln nan",
-            "ln inf",
-            "ln 1e9",
-            "ln 10000000000",
-        ),
-        *(
-            "ln 3 3",
-            "ln(3)",
-            "log 3",
-            "LN 3",
-            "ln3",
-            " ln 3",
-            "ln 3 ",
-            "ln\t3",
-            "ln 3\n",
-            "ln 1_0",
-            "ln \uff13",
-            "ln +3",
-        ),
+        *("", "1", "ln", "ln ", "ln x", "ln 0", "ln -3", "ln 1", "ln 1.0", "ln nan", "ln inf", "ln 1e9"),
+        *("ln 10000000000", "ln 3 3", "ln(3)", "log 3", "LN 3", "ln3", " ln 3", "ln 3 ", "ln\t3", "ln 3\n"),
+        *("ln 1_0", "ln \uff13", "ln +3"),
         *("ln .5", "ln 3.", "ln " + "9" * 5000, "ln 0." + "0" * 5000),
     ],
 )
@@ -80,9 +54,7 @@ def test_the_ends_of_the_range_are_within_it() -> None:
 
 @settings(derandomize=True, deadline=None, max_examples=50)
 @given(st.decimals(min_value=LEAST_EPSILON, max_value=GREATEST_EPSILON, places=6))
-def test_the_odds_are_never_above_e_to_the_request_and_a_report_is_charged_exactly_the_request(
-    epsilon: Decimal,
-) -> None:
+def test_the_odds_are_never_above_e_to_the_request_and_a_report_is_charged_just_the_request(epsilon: Decimal) -> None:
     requested = RequestedEpsilon.parse(epsilon)
     assert requested.odds < exp_bounds(Fraction(epsilon))[1]
     assert epsilon_nanos(RandomizedResponse.within(requested)) == epsilon * NANOS

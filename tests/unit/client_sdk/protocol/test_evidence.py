@@ -123,10 +123,8 @@ def test_odds_after_a_report_are_as_is_said_at_most_and_reached(name: str) -> No
 @pytest.mark.parametrize(
     ("epsilon", "strength", "share"),
     [
-        (0.75, "weak", "about 68 of 100 reports are true"),
-        ("ln 3", "weak", "about 75 of 100 reports are true"),
-        (1, "weak", "about 73 of 100 reports are true"),
-        (4, "strong", "about 98 of 100 reports are true"),
+        *((0.75, "weak", "about 68 of 100 reports are true"), ("ln 3", "weak", "about 75 of 100 reports are true")),
+        *((1, "weak", "about 73 of 100 reports are true"), (4, "strong", "about 98 of 100 reports are true")),
         ("ln 99", "strong", "about 99 of 100 reports are true"),
         ("ln 100", "known", "about 99 of 100 reports are true"),
         (12, "known", "about 99,999 of 100,000 reports are true"),

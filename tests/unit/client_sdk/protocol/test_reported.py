@@ -78,19 +78,16 @@ def test_every_mechanism_of_the_catalogue_is_named() -> None:
 @pytest.mark.parametrize(
     ("fields", "symbol", "words"),
     [
-        (BOOLEAN, 1, "true"),
-        (BOOLEAN | {"fill_in": True}, 2, "nothing recorded"),
+        *((BOOLEAN, 1, "true"), (BOOLEAN | {"fill_in": True}, 2, "nothing recorded")),
         (CATEGORY | {"values": ["dark", "light", "auto"], "mechanism": "k-ary-randomized-response"}, 1, "light"),
         (SET | {"mechanism": "k-ary-randomized-response"}, 3, "nothing more"),
-        (SET | {"mechanism": "one-of"}, 4, "c: false"),
-        (SET | {"mechanism": "one-of"}, 3, "b: true"),
+        *((SET | {"mechanism": "one-of"}, 4, "c: false"), (SET | {"mechanism": "one-of"}, 3, "b: true")),
         (SET | {"mechanism": "pair-geometry"}, 12, "a, b, c or others"),
         (SET | {"mechanism": "pair-geometry"}, 0, "a"),
         (NUMBER | {"mechanism": "one-bit", "low": 0, "high": 5000}, 1, "5,000"),
         (NUMBER | {"mechanism": "one-bit", "low": 0, "high": 5000}, 0, "0"),
         (TEXT, 3541 * 2 + 5, "texts in 60 of 3,541 cells, those of point 5 in group 2"),
-        (CROSSED_MODEL, 0, "age: 18 to 30 with label false"),
-        (CROSSED_MODEL, 12 + 3, "sex: m with label true"),
+        *((CROSSED_MODEL, 0, "age: 18 to 30 with label false"), (CROSSED_MODEL, 12 + 3, "sex: m with label true")),
         (VECTOR, 0, "along axis 0 of random rotation 0"),
         (VECTOR, 2 * 128 * 17 + 2 * 5 + 1, "against axis 5 of random rotation 17"),
     ],
@@ -112,8 +109,7 @@ def test_a_range_is_named_by_its_ends() -> None:
 
 
 @pytest.mark.parametrize(
-    ("answers", "words"),
-    [("a", "a"), ("ab", "a or b"), ("abc", "a, b or c"), ("abcd", "a, b, c or others")],
+    ("answers", "words"), [("a", "a"), ("ab", "a or b"), ("abc", "a, b or c"), ("abcd", "a, b, c or others")]
 )
 def test_three_answers_are_named_and_more_are_not(answers: str, words: str) -> None:
     assert either(answers, shipped()) == words

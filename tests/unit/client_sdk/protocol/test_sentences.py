@@ -48,16 +48,12 @@ def test_every_code_that_a_user_may_see_has_words(language: str) -> None:
 @pytest.mark.parametrize(
     ("number", "decimals", "english", "german"),
     [
-        (Fraction(9, 2), 1, "4.5", "4,5"),
-        (1_234_567, 0, "1,234,567", "1.234.567"),
-        (Fraction(-1, 3), 3, "-0.333", "-0,333"),
-        (Fraction(-1, 10_000), 3, "0", "0"),
+        *((Fraction(9, 2), 1, "4.5", "4,5"), (1_234_567, 0, "1,234,567", "1.234.567")),
+        *((Fraction(-1, 3), 3, "-0.333", "-0,333"), (Fraction(-1, 10_000), 3, "0", "0")),
         (Fraction(2999, 1000), 2, "3", "3"),
     ],
 )
-def test_numbers_are_written_as_the_language_does(
-    number: Fraction | int, decimals: int, english: str, german: str
-) -> None:
+def test_numbers_are_as_the_language_has_them(number: Fraction | int, decimals: int, english: str, german: str) -> None:
     assert shipped("en").number(number, decimals) == english
     assert shipped("de").number(number, decimals) == german
 
@@ -142,30 +138,15 @@ def test_check_names_the_sentences_that_a_new_language_lacks(tmp_path: Path) -> 
     [
         ('[sentences]\nde = "Hallo"', "sentences", "must contain a table for each language, such as [sentences.de]"),
         ("[sentences.German]", "sentences.German", "is not a language tag; write one, such as de or pt-BR"),
-        (
-            '[sentences.de]\nhistory.captoin = "Liste"',
-            "sentences.de.history.captoin",
-            'is an unknown sentence; did you mean "history.caption"?',
-        ),
-        (
-            '[sentences.de]\nstatement.why = "Darum"',
-            "sentences.de.statement.why",
-            "must have these placeholders: {purpose}",
-        ),
-        (
-            '[sentences.de]\nhistory.caption = "Liste {n}"',
-            "sentences.de.history.caption",
-            "must have these placeholders: none",
-        ),
-        (
-            "[sentences.de]\nhistory.caption = 5",
-            "sentences.de.history.caption",
-            "must be a string of 1 to 500 printable characters",
-        ),
-        (
-            '[sentences.de]\npurpose.theme = "Wozu?"',
-            "sentences.de.purpose.theme",
-            "is an unknown sentence; remove it or correct its spelling",
+        *(
+            (f"[sentences.de]\n{line}", f"sentences.de.{line.partition(' ')[0]}", problem)
+            for line, problem in (
+                ('history.captoin = "Liste"', 'is an unknown sentence; did you mean "history.caption"?'),
+                ('statement.why = "Darum"', "must have these placeholders: {purpose}"),
+                ('history.caption = "Liste {n}"', "must have these placeholders: none"),
+                ("history.caption = 5", "must be a string of 1 to 500 printable characters"),
+                ('purpose.theme = "Wozu?"', "is an unknown sentence; remove it or correct its spelling"),
+            )
         ),
     ],
 )

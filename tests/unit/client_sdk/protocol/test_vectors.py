@@ -31,10 +31,6 @@ VERDICTS = vectors("verdicts")
 WINDOWS = vectors("windows")
 
 
-def named(case: Any) -> str:
-    return str(case.get("name", "case"))
-
-
 def body_of(case: dict[str, Any]) -> bytes:
     return bytes.fromhex(case["body_hex"]) if "body_hex" in case else case["body"].encode()
 

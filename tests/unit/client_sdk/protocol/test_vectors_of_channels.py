@@ -7,11 +7,10 @@ import json
 from collections import defaultdict
 from collections.abc import Callable, Mapping
 from decimal import Decimal, localcontext
+from fractions import Fraction
 from functools import partial
 from itertools import product
 from typing import Any
-
-import pytest
 
 from client_sdk.protocol import COIN_SCALE, Registry
 from client_sdk.protocol.kinds.boolean import Boolean
@@ -22,7 +21,9 @@ from client_sdk.protocol.kinds.number import Activity, Count, Number
 from client_sdk.protocol.kinds.ordinal import Ordinal
 from client_sdk.protocol.kinds.set import Subset
 from client_sdk.protocol.mechanisms import AUTO, NAMES
+from client_sdk.protocol.mechanisms.crosses import Crosses
 from client_sdk.protocol.mechanisms.optimal_mean import STEPS, TABLES
+from client_sdk.protocol.mechanisms.rotated_axes import RotatedAxes, rotated, shifted, signs
 from client_sdk.protocol.model import CrossedModel, Model
 from client_sdk.protocol.registry.registry import in_trial
 from client_sdk.protocol.text import Text
@@ -35,10 +36,7 @@ from tests.support.vectors import vectors
 
 COINS = vectors("coins")
 EDITIONS = vectors("editions")
-
-
-def named(case: Any) -> str:
-    return str(case.get("name", "case"))
+MODELS, ROTATIONS = vectors("model"), vectors("vector")
 
 
 def texts(integers: Mapping[str, int | tuple[int, ...]]) -> dict[str, str | list[str]]:
@@ -71,7 +69,7 @@ def test_a_channel_turns_scripted_coins_into_the_symbol_of_the_vector(vector: di
     agree(channel.perturb, vector["cases"], "input")
 
 
-@pytest.mark.parametrize("vector", COINS["answers"], ids=lambda vector: vector["metric"])
+@for_each("vector", COINS["answers"])
 def test_a_metric_turns_an_answer_and_scripted_coins_into_the_symbol_of_the_vector(vector: dict[str, Any]) -> None:
     metric = Registry.parse(vector["definition"]).metric(vector["metric"])
     agree(lambda answer, coins: metric.perturb(Decimal(answer), coins), vector["cases"])
@@ -85,7 +83,7 @@ def test_the_scripts_of_the_channels_reach_every_possible_symbol_from_every_inpu
         assert reached == {(value, symbol) for value, symbol in pairs if channel.probability(symbol, value)}
 
 
-@for_each("vector", COINS["kinds"])
+@for_each("vector", [*COINS["kinds"], *vectors("text")["metrics"]])
 def test_a_metric_of_any_kind_turns_an_answer_into_the_symbol_of_the_vector(vector: dict[str, Any]) -> None:
     metric = Registry.parse(vector["definition"]).metric(vector["metric"])
     agree(metric.perturb, vector["cases"])
@@ -93,7 +91,7 @@ def test_a_metric_of_any_kind_turns_an_answer_into_the_symbol_of_the_vector(vect
 
 def test_the_vectors_cover_every_mechanism_and_every_kind() -> None:
     mechanisms = set(NAMES) - {AUTO}
-    channels = [*COINS["channels"], *vectors("vector")["channels"], *vectors("model")["channels"], vectors("text")]
+    channels = [*COINS["channels"], *ROTATIONS["channels"], *MODELS["channels"], vectors("text")]
     of_sets = {Registry.parse(vector["definition"]).metric(vector["metric"]).channel.name for vector in COINS["kinds"]}
     assert {vector["mechanism"] for vector in channels} | of_sets & {"one-of", "pair-geometry"} == mechanisms
     assert {vector["mechanism"] for vector in EDITIONS} == mechanisms
@@ -172,9 +170,7 @@ def test_the_keep_numerator_of_a_vector_follows_from_the_formula_at_100_digits(v
         assert charged - 1 < exact.ln() * 10**9 <= charged
 
 
-@pytest.mark.parametrize(
-    "vector", [edition for edition in EDITIONS if edition["mechanism"] == "hierarchical"], ids=named
-)
+@for_each("vector", [edition for edition in EDITIONS if edition["mechanism"] == "hierarchical"])
 def test_the_levels_of_a_tree_of_a_vector_follow_from_the_formulas_at_100_digits(vector: dict[str, Any]) -> None:
     """A level has at most 512 symbols, in v or base blocks times v.
 
@@ -198,7 +194,7 @@ def test_the_levels_of_a_tree_of_a_vector_follow_from_the_formulas_at_100_digits
         assert charged - 1 < worst.ln() * 10**9 <= charged
 
 
-@pytest.mark.parametrize("vector", BANDS, ids=named)
+@for_each("vector", BANDS)
 def test_the_band_of_a_vector_follows_from_the_formulas_at_100_digits(vector: dict[str, Any]) -> None:
     """Width by the paper; light = floor(total / (width E + k - 1)), heavy = floor(light E)."""
     integers = {name: int(integer) for name, integer in vector["integers"].items()}
@@ -239,7 +235,7 @@ def test_the_weights_of_an_optimal_mean_follow_from_the_formulas_at_100_digits(v
     assert (integers["steps"], integers["width"]) == (nearest, above.width)
 
 
-@pytest.mark.parametrize("vector", [edition for edition in EDITIONS if edition["mechanism"] == "gaussian"], ids=named)
+@for_each("vector", [edition for edition in EDITIONS if edition["mechanism"] == "gaussian"])
 def test_the_weights_of_a_gaussian_vector_follow_from_the_formula_at_100_digits(vector: dict[str, Any]) -> None:
     """max(1, floor(2^46 e^(-n^2 / (2 sigma^2)))), sigma in whole eighths, n = 0..reach."""
     weights = integers_of(vector)["weights"]
@@ -261,3 +257,51 @@ def test_a_report_is_made_in_as_many_steps_whether_it_was_kept_or_is_a_lie(vecto
                 steps[case["symbol"]].add(taken)
     assert all(len(counts) == 1 for counts in steps.values())
     assert min(min(counts) for counts in steps.values()) > 0
+
+
+@for_each("vector", MODELS["encoded"])
+def test_an_answer_to_a_model_becomes_integers(vector: dict[str, Any]) -> None:
+    metric = Registry.parse(vector["definition"]).metric(vector["metric"])
+    for case in vector["cases"]:
+        encoded = list(metric.encode(case["answer"], ScriptedCoins([])))
+        length = len(case["input"])
+        assert encoded == case["input"] + [0] * (metric.channel.inputs - length)
+
+
+@for_each("vector", MODELS["channels"])
+def test_crosses_turn_scripted_coins_into_the_symbol_of_the_vector(vector: dict[str, Any]) -> None:
+    channel = Crosses(**integers_of(vector))
+    assert texts(channel.integers) == vector["integers"]
+    agree(channel.perturb, vector["cases"], "input")
+
+
+@for_each("vector", ROTATIONS["signs"])
+def test_the_signs_of_a_round_follow_from_window_dimension_rotation_and_round(vector: dict[str, Any]) -> None:
+    of_round = signs(vector["dimension"], vector["rotation"], vector["round"], vector["window"])
+    assert [place for place, sign in enumerate(of_round) if sign < 0] == vector["negative"]
+    assert len(of_round) == vector["dimension"]
+
+
+@for_each("vector", ROTATIONS["rotated"])
+def test_a_vector_is_turned_in_integers(vector: dict[str, Any]) -> None:
+    assert rotated(vector["vector"], vector["rotation"], vector["window"]) == vector["turned"]
+    assert shifted(vector["vector"], vector["rotation"], vector["window"]) == vector["shifted"]
+
+
+@for_each("vector", ROTATIONS["encoded"])
+def test_a_vector_becomes_integers(vector: dict[str, Any]) -> None:
+    domain = Vector(3, Fraction(vector["norm"]))
+    assert list(domain.encode(vector["answer"], 8, ScriptedCoins([]))) == vector["vector"]
+
+
+@for_each("vector", ROTATIONS["channels"])
+def test_rotated_axes_turn_scripted_coins_into_the_symbol_of_the_vector(vector: dict[str, Any]) -> None:
+    channel = RotatedAxes(**integers_of(vector), window=vector["window"])
+    assert texts(channel.integers) == vector["integers"]
+    agree(channel.perturb, vector["cases"], "input")
+
+
+@for_each("vector", [*ROTATIONS["answers"], *MODELS["answers"]])
+def test_a_model_or_vector_becomes_the_symbol_of_its_window(vector: dict[str, Any]) -> None:
+    metric = Registry.parse(vector["definition"]).metric(vector["metric"])
+    agree(partial(metric.perturb, window=vector["window"]), vector["cases"])

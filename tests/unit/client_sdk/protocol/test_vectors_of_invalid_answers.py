@@ -7,8 +7,6 @@ from collections.abc import Callable
 from functools import partial
 from typing import Any
 
-import pytest
-
 from client_sdk.answers import counters
 from client_sdk.answers.mistakes import Mistakes
 from client_sdk.protocol import Coins, Metric, Registry
@@ -26,10 +24,6 @@ def given(answer: Any) -> Any:
     if isinstance(answer, list):
         return [given(part) for part in answer]
     return float(answer["number"]) if isinstance(answer, dict) and "number" in answer else answer
-
-
-def named(vector: dict[str, Any]) -> str:
-    return str(vector["name"])
 
 
 def replayed(vector: dict[str, Any], read: Callable[[Metric, Mistakes, Any, Coins], int]) -> list[str]:
@@ -54,7 +48,7 @@ def test_an_answer_is_clipped_or_drawn_as_in_the_vector(vector: dict[str, Any]) 
     assert replayed(vector, reported) == [case["became"] for case in vector["cases"]]
 
 
-@pytest.mark.parametrize("vector", INVALID["added"], ids=named)
+@for_each("vector", INVALID["added"])
 def test_what_is_added_to_a_count_is_clipped_or_drawn_as_in_the_vector(vector: dict[str, Any]) -> None:
     def added(metric: Metric, mistakes: Mistakes, answer: object, coins: Coins) -> int:
         return mistakes.valid(

@@ -7,7 +7,6 @@ from typing import Any
 from client_sdk.protocol import Registry
 from client_sdk.protocol.text import BYTES, CUT, Text
 from tests.support.core.tables import for_each
-from tests.support.laws.coins import ScriptedCoins
 from tests.support.vectors import vectors
 
 METRICS = vectors("text")["metrics"]
@@ -40,15 +39,6 @@ def shown(domain: Text, text: str) -> str:
     """Return how a text is shown whose letters are characters."""
     letters = "".join(letter if letter in domain.letters else domain.other or "" for letter in text)
     return letters[: domain.max_length] + (CUT if len(letters) >= domain.max_length else "")
-
-
-@for_each("vector", METRICS)
-def test_an_answer_and_scripted_coins_give_the_symbol_of_the_vector(vector: dict[str, Any]) -> None:
-    metric = Registry.parse(vector["definition"]).metric(vector["metric"])
-    for case in vector["cases"]:
-        with ScriptedCoins(case["coins"]) as coins:
-            assert metric.perturb(case["answer"], coins) == case["symbol"]
-        assert [[primitive, str(parameter)] for primitive, parameter in coins.requests] == case["asked"]
 
 
 def test_the_vectors_hold_cut_texts_sets_letters_for_others_and_bytes() -> None:

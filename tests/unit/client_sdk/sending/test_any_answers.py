@@ -49,12 +49,9 @@ class Restart(NamedTuple):
 Event = Record | Flush | Restart
 
 HOURS = st.floats(0.0, 30.0)
-LIFE = st.lists(st.builds(Record, HOURS, st.sampled_from(WINDOWS)) | st.builds(Flush, HOURS), min_size=1, max_size=6)
-LIVES = st.lists(
-    st.builds(Record, HOURS, st.sampled_from(WINDOWS)) | st.builds(Flush, HOURS) | st.builds(Restart, HOURS),
-    min_size=1,
-    max_size=6,
-)
+EVENTS = st.builds(Record, HOURS, st.sampled_from(WINDOWS)) | st.builds(Flush, HOURS)
+LIFE = st.lists(EVENTS, min_size=1, max_size=6)
+LIVES = st.lists(EVENTS | st.builds(Restart, HOURS), min_size=1, max_size=6)
 
 
 def refusals_of(codes: Sequence[Refusal | None]) -> Answer:
@@ -81,7 +78,6 @@ SEEDS = st.integers(0, 2**32)
 
 
 def lived(device: SimulatedDevice, life: Sequence[Event]) -> list[Report]:
-    """Let a device live; return what it recorded."""
     recorded = []
     for number, event in enumerate(life):
         then_s = device.now_s + event.after_h * HOUR_S
@@ -115,9 +111,7 @@ def test_no_report_is_lost_or_doubled_or_sent_for_ever(life: list[Event], script
 
 @settings(derandomize=True, deadline=None, max_examples=20)
 @given(LIVES, SCRIPTS, SEEDS)
-def test_a_report_that_is_sent_in_another_upload_is_alone_in_it(
-    life: list[Event], script: list[Answer], seed: int
-) -> None:
+def test_a_report_that_is_sent_anew_is_alone_in_its_upload(life: list[Event], script: list[Answer], seed: int) -> None:
     with simulated(script, seed) as device:
         lived(device, life)
         device.run_until(device.now_s + 2 * DAY_S)
@@ -136,9 +130,7 @@ def test_a_report_that_is_sent_in_another_upload_is_alone_in_it(
 
 @settings(derandomize=True, deadline=None, max_examples=20)
 @given(LIVES, SCRIPTS, SEEDS)
-def test_what_is_sent_again_keeps_apart_from_every_other_upload_before_it(
-    life: list[Event], script: list[Answer], seed: int
-) -> None:
+def test_what_is_sent_again_keeps_apart_from_uploads_before(life: list[Event], script: list[Answer], seed: int) -> None:
     with simulated(script, seed) as device:
         lived(device, life)
         device.run_until(device.now_s + 2 * DAY_S)

@@ -38,7 +38,6 @@ def recorded(data_dir: Path, clock: SetClock, *metrics: str) -> None:
 
 
 def helped(data_dir: Path, clock: SetClock, *answers: Answer) -> ScriptedTransport:
-    """Let a helper live; return what it sent."""
     transport, began_s = ScriptedTransport(*answers), clock.now_s
     helper.send(BriefLedger(data_dir / FILE_NAME, "acme"), transport, clock, clock.wait, monotonic=clock)
     assert clock.now_s <= began_s + LIFE_S
@@ -113,9 +112,7 @@ def test_it_ends_in_time_however_long_requests_take_and_says_what_it_leaves(tmp_
     assert rows(tmp_path, "SELECT metric FROM queue") == [("n",)]
 
 
-def test_a_helper_that_leaves_new_reports_behind_is_followed_by_another(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_helper_that_leaves_reports_behind_has_a_successor(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     started: list[Path] = []
     monkeypatch.setattr(Helper, "start", lambda helper: started.append(helper.path))
     for has_more in (False, True):

@@ -66,9 +66,7 @@ def test_the_instant_is_uniform_within_the_minute_and_from_the_operating_system(
 
 
 @pytest.mark.parametrize("answer", [True, False])
-def test_the_instant_is_drawn_before_the_answer_is_seen_and_for_any_answer_alike(
-    tmp_path: Path, *, answer: bool
-) -> None:
+def test_the_instant_is_drawn_before_the_answer_is_seen_and_for_any_alike(tmp_path: Path, *, answer: bool) -> None:
     with telemetry(tmp_path, registry=PLAIN, coins=ScriptedCoins([True])) as device:
         device._processes.current.uploader._departures.uniform = fixed(17.0)
         assert device.record("m", answer) is Recorded.QUEUED

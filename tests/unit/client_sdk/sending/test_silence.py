@@ -9,7 +9,6 @@ import pytest
 
 from client_sdk import Recorded
 from client_sdk.cli import main as forget_all
-from client_sdk.ledger.queue import SPREAD_S
 from client_sdk.protocol import Window, WindowKind
 from client_sdk.protocol.wire.reading import read_upload
 from client_sdk.sending.timing import LONGEST_REST_S
@@ -92,21 +91,6 @@ def test_recording_does_not_move_the_next_upload_of_a_device_that_fills_in() -> 
         assert device.record("plain", value=True) is Recorded.QUEUED
         moved_s = uploader._departures.news_s
         assert moved_s is None or moved_s < due_s
-
-
-def test_a_report_of_another_metric_does_not_wait_for_the_calendar(monkeypatch: pytest.MonkeyPatch) -> None:
-    registry = ask('[metric.m]\nkind = "boolean"\nfill_in = true\n[metric.plain]\nkind = "boolean"')
-    ranges: list[tuple[float, float]] = []
-
-    def at_once(low: float, high: float) -> float:
-        ranges.append((low, high))
-        return low
-
-    with telemetry(None, registry=registry) as device:
-        assert device.flush(timeout_s=60)
-        monkeypatch.setattr(device._processes.current.uploader._departures, "uniform", at_once)
-        assert device.record("plain", value=True) is Recorded.QUEUED
-        assert ranges[0] == (0.0, SPREAD_S)
 
 
 def test_a_report_that_comes_after_a_flush_does_not_put_it_off(monkeypatch: pytest.MonkeyPatch) -> None:

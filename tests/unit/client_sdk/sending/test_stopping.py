@@ -33,7 +33,9 @@ from tests.support.devices.clients import (
     ask,
     nothing,
     problem,
+    record_in,
     refuse,
+    report_from,
     rows,
     status,
     telemetry,
@@ -55,13 +57,11 @@ def stopping(*names: str, asked: Registry = PLAIN, answer: Answer = accept) -> A
 
 
 def sent(transport: ScriptedTransport) -> list[tuple[str, str]]:
-    return [(report.metric, report.window) for upload in transport.uploads for report in upload.reports]
+    return [(report.metric, report.window) for report in transport.reports]
 
 
 @pytest.mark.parametrize("answer", [accept, refuse(Refusal.UNKNOWN_EDITION)], ids=["accepted", "refused"])
-def test_a_stopped_metric_is_neither_recorded_nor_charged_nor_sent_and_others_go_on(
-    tmp_path: Path, answer: Answer
-) -> None:
+def test_a_stopped_metric_is_not_recorded_charged_or_sent_and_others_go_on(tmp_path: Path, answer: Answer) -> None:
     clock, transport = SetClock(), ScriptedTransport(stopping("m", answer=answer), accept)
     with telemetry(tmp_path, registry=PLAIN, clock=clock, transport=transport) as device:
         assert device.record("n", value=True) is Recorded.QUEUED
@@ -99,20 +99,15 @@ def test_unsent_reports_of_a_stopped_metric_are_dropped_and_counted(tmp_path: Pa
     assert {metric for metric, _ in sent(transport)} == {"n"}
 
 
-def test_a_stop_outlives_the_process_and_what_the_collector_says_later_and_ends_with_the_edition(
-    tmp_path: Path,
-) -> None:
-    with telemetry(tmp_path, registry=PLAIN, transport=ScriptedTransport(stopping("m"))) as device:
-        assert device.record("n", value=True) is Recorded.QUEUED
-        device.flush(timeout_s=60)
+def test_a_stop_outlives_the_process_and_what_a_collector_says_later_and_ends_with_its_edition(tmp_path: Path) -> None:
+    report_from(tmp_path, "n", registry=PLAIN, transport=ScriptedTransport(stopping("m")))
     clock = SetClock(NOON + 9 * DAY_S)
     with telemetry(tmp_path, registry=PLAIN, clock=clock) as device:
         assert device.record("n", value=True) is Recorded.QUEUED
         device.flush(timeout_s=60)
         assert device.record("m", value=True) is Recorded.STOPPED
     edited = ask('[metric.m]\nkind = "boolean"\nepsilon = 2\n[metric.n]\nkind = "boolean"')
-    with telemetry(tmp_path, registry=edited, clock=clock) as device:
-        assert device.record("m", value=True) is Recorded.QUEUED
+    record_in(tmp_path, "m", registry=edited, clock=clock)
 
 
 def test_a_metric_that_asks_alike_under_another_name_goes_on() -> None:
@@ -210,10 +205,7 @@ def test_after_a_flood_of_hostile_answers_a_device_obeys_a_stop_and_keeps_nothin
     assert rows(tmp_path, "SELECT metric, edition, stopped FROM editions") == [(*named[0], 1), (*named[1], 0)]
 
 
-@for_each(
-    "answer",
-    [*map(status, (200, 204, 302, 401, 404, 413, 429, 500, 503)), *map(problem, (400, 413)), nothing],
-)
+@for_each("answer", [*map(status, (200, 204, 302, 401, 404, 413, 429, 500, 503)), *map(problem, (400, 413)), nothing])
 def test_only_a_whole_verdict_stops_anything(answer: Answer) -> None:
     transport = ScriptedTransport(stopping("m", answer=answer))
     with telemetry(None, registry=PLAIN, transport=transport) as device:
@@ -237,8 +229,7 @@ def test_which_stops_a_device_keeps_says_nothing_of_its_answers(tmp_path: Path) 
             clock.now_s += DAY_S
         header = encode_stopped([*editions, ("x", editions[0][1])])
         transport.answer(lambda upload: accept(upload)._replace(stopped=header))
-        with telemetry(folder, registry=strata, clock=clock, transport=transport) as device:
-            device.flush(timeout_s=60)
+        report_from(folder, registry=strata, clock=clock, transport=transport)
         return rows(folder, "SELECT metric, edition FROM editions WHERE stopped = 1 ORDER BY 1, 2")
 
     assert kept(tmp_path / "silent", records=False) == kept(tmp_path / "recording", records=True) == sorted(editions)
@@ -259,8 +250,7 @@ def test_an_upload_that_left_with_other_reports_stays_as_it_is_and_one_of_stoppe
 
 
 def test_the_helper_that_sends_for_a_program_learns_of_a_stop(tmp_path: Path) -> None:
-    with telemetry(tmp_path, registry=PLAIN, transport=ScriptedTransport(nothing)) as device:
-        assert device.record("n", value=True) is Recorded.QUEUED
+    record_in(tmp_path, "n", registry=PLAIN, transport=ScriptedTransport(nothing))
     helper = BriefLedger(tmp_path / FILE_NAME, "acme")
     transport = ScriptedTransport(stopping("m"))
     send(helper, transport, lambda: NOON + 600, lambda _: None, lambda low, _: low, monotonic=lambda: 0.0)
@@ -271,16 +261,13 @@ def test_the_helper_that_sends_for_a_program_learns_of_a_stop(tmp_path: Path) ->
 
 def test_an_app_may_ship_the_list_of_its_collector(tmp_path: Path) -> None:
     shipped = Registry.parse(f'stopped = ["m:{PLAIN.metric("m").edition}"]\n{PLAIN.source}')
-    with telemetry(tmp_path, registry=PLAIN, transport=ScriptedTransport(nothing)) as device:
-        assert device.record("m", value=True) is Recorded.QUEUED
+    record_in(tmp_path, "m", registry=PLAIN, transport=ScriptedTransport(nothing))
     with telemetry(tmp_path, registry=shipped) as device:
         assert device.record("m", value=True) is Recorded.STOPPED
 
 
 def test_show_says_what_its_collector_has_stopped(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    with telemetry(tmp_path, registry=PLAIN, transport=ScriptedTransport(stopping("m"))) as device:
-        assert device.record("n", value=True) is Recorded.QUEUED
-        device.flush(timeout_s=60)
+    report_from(tmp_path, "n", registry=PLAIN, transport=ScriptedTransport(stopping("m")))
     edition = PLAIN.metric("m").edition
     assert main(["show", "--data-dir", str(tmp_path)]) == 0
     assert "Stopped by the collector: m\n" in capsys.readouterr().out

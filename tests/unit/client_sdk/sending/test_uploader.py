@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import contextlib
 import threading
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from functools import partial
+from typing import Self
 
 import pytest
 
@@ -14,7 +14,7 @@ from client_sdk import Flushed, FlushOutcome, LedgerError
 from client_sdk.answers.schedule import Schedule
 from client_sdk.answers.system_coins import SystemCoins
 from client_sdk.ledger import queue
-from client_sdk.ledger.backoff import BACKOFF_BASE_S, Uniform, jitter
+from client_sdk.ledger.backoff import BACKOFF_BASE_S, Uniform
 from client_sdk.ledger.file import open_memory
 from client_sdk.ledger.queue import SPREAD_S
 from client_sdk.ledger.status import dropped, waiting
@@ -65,22 +65,25 @@ def hanging_answer() -> tuple[Answer, threading.Event, threading.Event]:
 
 
 class Device:
-    """An uploader with a ledger in memory."""
+    """An uploader with a ledger in memory, where a report waits; it ends with the context."""
 
     def __init__(
         self,
-        transport: ScriptedTransport,
+        *answers: Answer,
+        queued: tuple[Report, ...] = (REPORT,),
         uniform: Uniform = at_once,
-        agrees: bool = True,  # noqa: FBT001,FBT002 as the others
+        agrees: bool = True,
         clock: Callable[[], float] = lambda: NOON,
     ) -> None:
-        self.transport = transport
+        self.transport = ScriptedTransport(*answers)
         self.ledger_thread = LedgerThread(None, lambda: open_memory("acme"))
         schedule = Schedule(many(1), SystemCoins())
         schedule.agreement.consent = agrees
-        self.uploader = Uploader(self.ledger_thread, transport, schedule, clock=clock, uniform=uniform)
+        self.uploader = Uploader(self.ledger_thread, self.transport, schedule, clock=clock, uniform=uniform)
+        for report in queued:
+            self.queue(report)
 
-    def queue(self, report: Report = REPORT) -> None:
+    def queue(self, report: Report) -> None:
         self.ledger_thread.run(partial(queue.enqueue, report=report), LONG_S)
 
     def waiting(self) -> int:
@@ -89,45 +92,31 @@ class Device:
     def dropped(self) -> dict[str, int]:
         return self.ledger_thread.run(dropped, LONG_S, begin=READ)
 
-    def close(self) -> None:
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
         self.uploader.stop()
         self.uploader.join(LONG_S)
         self.ledger_thread.close(LONG_S)
 
 
-@contextlib.contextmanager
-def device(
-    *answers: Answer,
-    uniform: Uniform = at_once,
-    agrees: bool = True,
-    clock: Callable[[], float] = lambda: NOON,
-) -> Iterator[Device]:
-    simulated = Device(ScriptedTransport(*answers), uniform, agrees, clock)
-    try:
-        yield simulated
-    finally:
-        simulated.close()
-
-
 def test_what_is_queued_leaves_without_being_asked() -> None:
-    with device() as phone:
-        phone.queue()
+    with Device() as phone:
         phone.uploader.notify(phone.uploader.departure(NOON))
         wait_until(lambda: phone.waiting() == 0, what="the upload")
         assert [upload.reports for upload in phone.transport.uploads] == [(REPORT,)]
 
 
 def test_every_retry_sends_the_same_bytes_with_the_same_id() -> None:
-    with device(nothing, status(503), status(200), status(302), accept) as phone:
-        phone.queue()
+    with Device(nothing, status(503), status(200), status(302), accept) as phone:
         assert phone.uploader.flush(LONG_S)
         assert len(phone.transport.bodies) == 5
         assert len(set(phone.transport.bodies)) == 1
 
 
 def test_what_is_new_leaves_at_its_own_time_and_takes_no_unanswered_upload_along() -> None:
-    with device(nothing, accept, uniform=in_days) as phone:
-        phone.queue()
+    with Device(nothing, accept, uniform=in_days) as phone:
         assert not phone.uploader.flush(LONG_S)
         phone.queue(OTHER)
         assert not phone.uploader.flush(LONG_S)
@@ -141,14 +130,13 @@ def test_an_unanswered_upload_is_sent_again_apart_from_others() -> None:
     def far(low: float, high: float) -> float:
         return spread.get(high, low)
 
-    with device(nothing, accept, uniform=far) as phone:
+    with Device(nothing, accept, uniform=far) as phone:
         spread[APART_S] = 0.5
-        phone.queue()
         assert not phone.uploader.flush(0.0)
         wait_until(lambda: len(phone.transport.bodies) == 2, what="the same upload, which nothing keeps apart")
         spread[BACKOFF_BASE_S] = APART_S
         phone.transport.answer(nothing, accept)
-        phone.queue()
+        phone.queue(REPORT)
         assert not phone.uploader.flush(LONG_S)
         phone.queue(OTHER)
         before_s = time.monotonic()
@@ -161,8 +149,7 @@ def test_an_unanswered_upload_is_sent_again_apart_from_others() -> None:
 
 
 def test_flush_says_at_once_that_nothing_more_can_be_sent_in_its_time() -> None:
-    with device(nothing, uniform=in_days) as phone:
-        phone.queue()
+    with Device(nothing, uniform=in_days) as phone:
         before_s = time.monotonic()
         assert not phone.uploader.flush(LONG_S)
         assert time.monotonic() - before_s < LONG_S
@@ -170,18 +157,13 @@ def test_flush_says_at_once_that_nothing_more_can_be_sent_in_its_time() -> None:
 
 def test_an_upload_that_was_due_for_a_day_takes_the_turn_of_what_is_new() -> None:
     clock = SetClock()
-    with device(nothing, uniform=in_days, clock=clock) as first:
-        first.queue()
+    with Device(nothing, uniform=in_days, clock=clock) as first:
         assert not first.uploader.flush(LONG_S)
         first.uploader.stop()
         clock.now_s += 1e6 + 2 * DAY_S
         first.queue(OTHER)
         second = Uploader(
-            first.ledger_thread,
-            first.transport,
-            Schedule(many(1), SystemCoins()),
-            clock=clock,
-            uniform=in_days,
+            first.ledger_thread, first.transport, Schedule(many(1), SystemCoins()), clock=clock, uniform=in_days
         )
         first.transport.answer(accept)
         assert not second.flush(LONG_S)
@@ -192,21 +174,10 @@ def test_an_upload_that_was_due_for_a_day_takes_the_turn_of_what_is_new() -> Non
         second.join(LONG_S)
 
 
-@pytest.mark.parametrize("refusal", [Refusal.UNKNOWN_METRIC, Refusal.UNKNOWN_EDITION, Refusal.FORMER_EDITION])
-def test_refused_for_now_is_sent_again_unchanged_under_a_new_id(refusal: Refusal) -> None:
-    with device(refuse(refusal), refuse(refusal), accept) as phone:
-        phone.queue()
-        assert phone.uploader.flush(LONG_S)
-        assert len({upload.id for upload in phone.transport.uploads}) == 3
-        assert {upload.reports for upload in phone.transport.uploads} == {(REPORT,)}
-        assert phone.dropped() == {}
-
-
 @pytest.mark.parametrize("times", range(1, 6))
 def test_only_what_the_collector_has_counted_is_called_sent(times: int) -> None:
     """After the fifth refusal for now, a report is dropped."""
-    with device(*[refuse(Refusal.UNKNOWN_EDITION)] * times, accept) as phone:
-        phone.queue()
+    with Device(*[refuse(Refusal.UNKNOWN_EDITION)] * times, accept) as phone:
         outcome = phone.uploader.flush(LONG_S).outcome
         assert outcome is (FlushOutcome.SENT if times < 5 else FlushOutcome.REFUSED)
         assert phone.dropped() == ({} if times < 5 else {"unknown_edition": 1})
@@ -214,15 +185,13 @@ def test_only_what_the_collector_has_counted_is_called_sent(times: int) -> None:
 
 
 def test_a_flush_says_that_a_report_was_refused_for_now() -> None:
-    with device(refuse(Refusal.UNKNOWN_EDITION), uniform=in_days) as phone:
-        phone.queue()
+    with Device(refuse(Refusal.UNKNOWN_EDITION), uniform=in_days) as phone:
         assert phone.uploader.flush(LONG_S).outcome is FlushOutcome.REFUSED
         assert phone.uploader.flush(LONG_S).outcome is FlushOutcome.NOT_DUE
 
 
 def test_no_flush_hurries_what_was_refused_for_now() -> None:
-    with device(refuse(Refusal.UNKNOWN_METRIC), accept, uniform=in_days) as phone:
-        phone.queue()
+    with Device(refuse(Refusal.UNKNOWN_METRIC), accept, uniform=in_days) as phone:
         for _ in range(3):
             assert not phone.uploader.flush(LONG_S)
         phone.queue(OTHER)
@@ -232,8 +201,7 @@ def test_no_flush_hurries_what_was_refused_for_now() -> None:
 
 
 def test_refused_for_good_is_not_sent_again(caplog: pytest.LogCaptureFixture) -> None:
-    with device(refuse(Refusal.WINDOW_CLOSED)) as phone:
-        phone.queue()
+    with Device(refuse(Refusal.WINDOW_CLOSED)) as phone:
         assert phone.uploader.flush(LONG_S).outcome is FlushOutcome.REFUSED
         assert len(phone.transport.bodies) == 1
         assert phone.dropped() == {"window_closed": 1}
@@ -242,8 +210,7 @@ def test_refused_for_good_is_not_sent_again(caplog: pytest.LogCaptureFixture) ->
 
 @pytest.mark.parametrize("code", [400, 413, 415, 422])
 def test_a_rejected_upload_is_given_up_and_the_next_one_sent(code: int) -> None:
-    with device(problem(code), accept) as phone:
-        phone.queue()
+    with Device(problem(code), accept) as phone:
         assert phone.uploader.flush(LONG_S).outcome is FlushOutcome.REFUSED
         phone.queue(OTHER)
         assert phone.uploader.flush(LONG_S)
@@ -253,8 +220,7 @@ def test_a_rejected_upload_is_given_up_and_the_next_one_sent(code: int) -> None:
 
 @pytest.mark.parametrize("code", [400, 413, 415, 422])
 def test_what_a_proxy_says_of_an_upload_costs_no_report(code: int) -> None:
-    with device(status(code), accept) as phone:
-        phone.queue()
+    with Device(status(code), accept) as phone:
         assert phone.uploader.flush(LONG_S)
         first, second = phone.transport.bodies
         assert first == second
@@ -265,43 +231,25 @@ def test_an_upload_that_always_fails_holds_up_no_other() -> None:
     def choke(upload: Upload) -> Reply | Failure | None:
         return status(500)(upload) if REPORT in upload.reports else accept(upload)
 
-    with device(choke) as phone:
-        phone.queue()
+    with Device(choke) as phone:
         phone.uploader.notify(phone.uploader.departure(NOON))
         wait_until(lambda: bool(phone.transport.bodies), what="the first attempt")
         phone.queue(OTHER)
         phone.uploader.notify(phone.uploader.departure(NOON))
-        wait_until(
-            lambda: any(upload.reports == (OTHER,) for upload in phone.transport.uploads), what="the other upload"
-        )
+        wait_until(lambda: any(upload.reports == (OTHER,) for upload in phone.transport.uploads), what="the other")
 
 
 def test_flush_sends_upload_after_upload_without_waiting_between() -> None:
-    with device(uniform=in_days) as phone:
+    with Device(uniform=in_days, queued=()) as phone:
         for number in range(600):
             phone.queue(Report(f"m{number}", REPORT.edition, REPORT.window, 1))
         assert phone.uploader.flush(LONG_S)
         assert [len(upload.reports) for upload in phone.transport.uploads] == [256, 256, 88]
 
 
-def test_flush_with_nothing_waiting_is_done() -> None:
-    with device() as phone:
-        assert phone.uploader.flush(LONG_S)
-        assert phone.transport.bodies == []
-
-
-def test_flush_returns_when_its_time_is_over() -> None:
-    with device(nothing, uniform=in_days) as phone:
-        phone.queue()
-        assert not phone.uploader.flush(0.3)
-        wait_until(lambda: len(phone.transport.bodies) == 1, what="the attempt")
-        assert phone.waiting() == 1
-
-
 def test_flush_returns_in_time_while_an_attempt_hangs() -> None:
     hang, hanging, release = hanging_answer()
-    with device(hang) as phone:
-        phone.queue()
+    with Device(hang) as phone:
         assert not phone.uploader.flush(0.3)
         assert hanging.wait(LONG_S)
         phone.uploader.stop()
@@ -309,8 +257,7 @@ def test_flush_returns_in_time_while_an_attempt_hangs() -> None:
 
 
 def test_flush_cuts_a_back_off_short() -> None:
-    with device(nothing, nothing, accept, uniform=in_days) as phone:
-        phone.queue()
+    with Device(nothing, nothing, accept, uniform=in_days) as phone:
         assert not phone.uploader.flush(0.0)
         wait_until(lambda: len(phone.transport.bodies) == 1, what="the first attempt")
         assert not phone.uploader.flush(0.0)
@@ -320,8 +267,7 @@ def test_flush_cuts_a_back_off_short() -> None:
 
 def test_flush_while_an_attempt_fails_is_followed_by_another() -> None:
     hang, hanging, release = hanging_answer()
-    with device(hang, accept, uniform=in_days) as phone:
-        phone.queue()
+    with Device(hang, accept, uniform=in_days) as phone:
         assert not phone.uploader.flush(0.0)
         assert hanging.wait(LONG_S)
         sent: list[Flushed] = []
@@ -335,8 +281,7 @@ def test_flush_while_an_attempt_fails_is_followed_by_another() -> None:
 
 def test_a_flush_while_an_attempt_fails_is_followed_by_another_even_if_nobody_waits() -> None:
     hang, hanging, release = hanging_answer()
-    with device(hang, accept, uniform=in_days) as phone:
-        phone.queue()
+    with Device(hang, accept, uniform=in_days) as phone:
         assert not phone.uploader.flush(0.0)
         assert hanging.wait(LONG_S)
         assert not phone.uploader.flush(0.0)
@@ -352,7 +297,7 @@ def test_the_back_off_grows_until_an_upload_gets_through() -> None:
             ceilings.append(high)
         return low
 
-    with device(nothing, nothing, nothing, nothing, accept, nothing, accept, uniform=note) as phone:
+    with Device(nothing, nothing, nothing, nothing, accept, nothing, accept, uniform=note, queued=()) as phone:
         for report in (REPORT, OTHER):
             phone.queue(report)
             assert phone.uploader.flush(LONG_S)
@@ -360,16 +305,14 @@ def test_the_back_off_grows_until_an_upload_gets_through() -> None:
 
 
 def test_flush_does_not_cut_short_what_the_collector_asked_for() -> None:
-    with device(status(503, "3000"), accept) as phone:
-        phone.queue()
+    with Device(status(503, "3000"), accept) as phone:
         assert not phone.uploader.flush(LONG_S)
         assert not phone.uploader.flush(LONG_S)
         assert len(phone.transport.bodies) == 1
 
 
 def test_what_the_collector_asked_for_one_upload_holds_up_no_other() -> None:
-    with device(status(503, "3000"), accept) as phone:
-        phone.queue()
+    with Device(status(503, "3000"), accept) as phone:
         assert not phone.uploader.flush(LONG_S)
         phone.queue(OTHER)
         assert not phone.uploader.flush(LONG_S)
@@ -383,8 +326,7 @@ def test_a_report_waits_for_a_random_instant_before_it_leaves() -> None:
         ranges.append((low, high))
         return high
 
-    with device(uniform=late) as phone:
-        phone.queue()
+    with Device(uniform=late) as phone:
         phone.uploader.notify(phone.uploader.departure(NOON))
         phone.uploader.notify(phone.uploader.departure(NOON))
         assert ranges == [(0.0, SPREAD_S)]
@@ -392,8 +334,7 @@ def test_a_report_waits_for_a_random_instant_before_it_leaves() -> None:
 
 
 def test_without_consent_nothing_is_sent() -> None:
-    with device(agrees=False) as phone:
-        phone.queue()
+    with Device(agrees=False) as phone:
         assert not phone.uploader.flush(0.3)
         assert phone.transport.bodies == []
 
@@ -407,8 +348,7 @@ def test_a_transport_that_raises_is_a_network_that_is_down(caplog: pytest.LogCap
             raise ZeroDivisionError
         return accept(upload)
 
-    with device(fail_once) as phone:
-        phone.queue()
+    with Device(fail_once) as phone:
         assert phone.uploader.flush(LONG_S)
     assert "ZeroDivisionError" in caplog.text
 
@@ -422,8 +362,7 @@ def test_a_clock_that_raises_is_an_attempt_that_failed(caplog: pytest.LogCapture
             raise ZeroDivisionError
         return NOON
 
-    with device(clock=clock) as phone:
-        phone.queue()
+    with Device(clock=clock) as phone:
         assert not phone.uploader.flush(LONG_S)
         assert phone.uploader.flush(LONG_S)
     assert "ZeroDivisionError" in caplog.text
@@ -431,7 +370,7 @@ def test_a_clock_that_raises_is_an_attempt_that_failed(caplog: pytest.LogCapture
 
 @pytest.mark.usefixtures("hostile_logging")
 def test_a_host_whose_logging_raises_does_not_end_the_thread() -> None:
-    with device(refuse(Refusal.WINDOW_CLOSED), problem(400), accept) as phone:
+    with Device(refuse(Refusal.WINDOW_CLOSED), problem(400), accept, queued=()) as phone:
         for number in range(3):
             phone.queue(Report(f"m{number}", REPORT.edition, REPORT.window, 1))
             assert bool(phone.uploader.flush(LONG_S)) is (number == 2)
@@ -442,8 +381,7 @@ def test_where_no_thread_starts_nothing_is_sent_and_flush_returns(monkeypatch: p
     def refuse_to_start(_: threading.Thread) -> None:
         raise RuntimeError("can't start new thread")
 
-    with device() as phone:
-        phone.queue()
+    with Device() as phone:
         monkeypatch.setattr(threading.Thread, "start", refuse_to_start)
         phone.uploader.notify(phone.uploader.departure(NOON))
         assert not phone.uploader.flush(threading.TIMEOUT_MAX)
@@ -465,16 +403,11 @@ def test_a_ledger_that_cannot_be_used_ends_a_flush_early() -> None:
 
 
 def test_a_stopped_uploader_ends_a_flush_and_starts_no_more() -> None:
-    with device() as phone:
+    with Device(queued=()) as phone:
         phone.uploader.stop()
-        phone.queue()
+        phone.queue(REPORT)
         assert not phone.uploader.flush(LONG_S)
         assert phone.transport.bodies == []
-
-
-def test_jitter_stays_between_its_ends() -> None:
-    assert all(5.0 <= jitter(5.0, 7.0) <= 7.0 for _ in range(100))
-    assert jitter(3.0, 3.0) == 3.0
 
 
 @pytest.mark.parametrize(
@@ -491,8 +424,7 @@ def test_jitter_stays_between_its_ends() -> None:
     ],
 )
 def test_a_developer_learns_why_nothing_arrives_until_something_does(answer: Answer, said: str) -> None:
-    with device(answer, accept, uniform=in_days) as simulated:
-        simulated.queue()
+    with Device(answer, accept, uniform=in_days) as simulated:
         assert not simulated.uploader.flush(0.0)
         wait_until(lambda: simulated.uploader.problem is not None, what="the attempt that fails")
         assert said in str(simulated.uploader.problem)
@@ -509,7 +441,6 @@ def test_a_developer_learns_why_nothing_arrives_until_something_does(answer: Ans
     ],
 )
 def test_a_developer_learns_why_a_collector_that_answers_does_not_take_everything(answer: Answer, said: str) -> None:
-    with device(answer, accept, uniform=in_days) as simulated:
-        simulated.queue()
+    with Device(answer, accept, uniform=in_days) as simulated:
         assert not simulated.uploader.flush(LONG_S)
         assert said in str(simulated.uploader.problem)

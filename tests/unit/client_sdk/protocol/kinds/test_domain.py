@@ -28,8 +28,6 @@ class Text(str):
 
 
 class Other:
-    """A real number of another library."""
-
     def __init__(self, worth: float | None) -> None:
         self._worth = worth
 
@@ -44,7 +42,7 @@ Real.register(Other)
 
 def test_a_boolean_takes_true_and_false_and_nothing_that_is_like_them() -> None:
     assert [Boolean().encode(answer, 2, NO_COINS) for answer in Boolean().labels] == [0, 1]
-    for answer in (0, 1, "true", None, 1.0, [], object()):
+    for answer in (0, 1, "true", None, 1.0, [], object(), np.bool_(1)):
         with pytest.raises(DomainError):
             Boolean().encode(answer, 2, NO_COINS)
 
@@ -81,34 +79,19 @@ def test_what_is_no_number_is_refused_at_once(answer: object) -> None:
     ],
     ids=str,
 )
-def test_a_number_beyond_an_end_of_the_range_is_that_end_unless_it_is_not_to_be_clipped(
-    answer: object, end: int
-) -> None:
+def test_a_number_beyond_an_end_of_the_range_is_that_end_unless_it_is_not_clipped(answer: object, end: int) -> None:
     with ScriptedCoins([end == 1]) as coins:
         assert VISITS.encode(answer, 2, coins) == end
     assert coins.requests == [("bernoulli", COIN_SCALE * end)]
-    with pytest.raises(DomainError):
+    with pytest.raises(DomainError) as caught:
         UNCLIPPED.encode(answer, 2, NO_COINS)
+    assert caught.value.args == ()
 
 
 @pytest.mark.parametrize("answer", [Decimal("1e-999999999"), Decimal("-0e999999999"), Decimal("0e-999999999")], ids=str)
 def test_a_decimal_that_is_too_near_0_to_be_a_fraction_is_0(answer: Decimal) -> None:
     for domain in (VISITS, UNCLIPPED):
         assert domain.encode(answer, 2, ScriptedCoins([False])) == 0
-
-
-class RecordedCoins:
-    """Coins that never fall true, and remember what was asked of them."""
-
-    def __init__(self) -> None:
-        self.numerators: list[int] = []
-
-    def bernoulli(self, numerator: int) -> bool:
-        self.numerators.append(numerator)
-        return False
-
-    def below(self, bound: int) -> int:
-        raise AssertionError(bound)
 
 
 @pytest.mark.parametrize(
@@ -122,38 +105,26 @@ class RecordedCoins:
     ids=lambda answer: type(answer).__name__,
 )
 def test_a_number_of_any_library_is_taken_as_it_is(answer: object, exact: Fraction) -> None:
-    drawn = RecordedCoins()
+    drawn = ScriptedCoins([False])
     points = 10**6
     assert VISITS.encode(answer, points, drawn) == int(exact / 10 * (points - 1))
     position = exact / 10 * (points - 1)
-    assert drawn.numerators == [int((position - int(position)) * COIN_SCALE)]
+    assert drawn.requests == [("bernoulli", int((position - int(position)) * COIN_SCALE))]
 
 
 def test_a_count_takes_whole_numbers_of_any_library() -> None:
     taps = Count(Fraction(10), "distribution")
-    assert taps.encode(np.int64(5), 11, RecordedCoins()) == taps.encode(5, 11, RecordedCoins()) == 5
+    assert taps.encode(np.int64(5), 11, ScriptedCoins([False])) == taps.encode(5, 11, ScriptedCoins([False])) == 5
     for answer in (np.float64(5), 5.0, np.bool_(1), Decimal(5)):
         with pytest.raises(DomainError):
             taps.encode(answer, 11, NO_COINS)
 
 
-def test_a_truth_value_of_another_library_is_not_guessed() -> None:
-    with pytest.raises(DomainError):
-        Boolean().encode(np.bool_(1), 2, NO_COINS)
-
-
 @pytest.mark.parametrize(
     ("answer", "numerator"),
     [
-        (0, 0),
-        (-0.0, 0),
-        (5e-324, 0),
-        (10, COIN_SCALE),
-        (10.0, COIN_SCALE),
-        (5, COIN_SCALE // 2),
-        (Decimal("2.5"), COIN_SCALE // 4),
-        (Fraction(10, 3), COIN_SCALE // 3),
-        (0.1, COIN_SCALE // 100),
+        *((0, 0), (-0.0, 0), (5e-324, 0), (10, COIN_SCALE), (10.0, COIN_SCALE), (5, COIN_SCALE // 2)),
+        *((Decimal("2.5"), COIN_SCALE // 4), (Fraction(10, 3), COIN_SCALE // 3), (0.1, COIN_SCALE // 100)),
     ],
 )
 def test_a_number_asks_one_coin_of_its_place_in_the_range_cut_down(answer: float, numerator: int) -> None:
@@ -168,19 +139,6 @@ def test_a_bound_written_in_decimal_takes_the_float_of_the_same_decimal(text: st
     bound = Fraction(Decimal(text))
     assert Number(bound, bound + 1, "mean").encode(float(text), 2, ScriptedCoins([False])) == 0
     assert Number(bound - 1, bound, "mean").encode(float(text), 2, ScriptedCoins([True])) == 1
-
-
-def test_what_is_expected_is_said_in_words() -> None:
-    assert Boolean().expected == "True or False"
-    assert Category(("a", "b")).expected == "one of 'a', 'b'"
-    assert "(9 values)" in Category(tuple("abcdefghi")).expected
-    assert VISITS.expected == "a finite number from 0 to 10"
-
-
-def test_a_domain_error_carries_nothing() -> None:
-    with pytest.raises(DomainError) as caught:
-        UNCLIPPED.encode(1_234_567, 2, NO_COINS)
-    assert caught.value.args == ()
 
 
 def test_a_decimal_beyond_400_digits_is_taken_for_zero_or_for_a_number_beyond_any_range() -> None:

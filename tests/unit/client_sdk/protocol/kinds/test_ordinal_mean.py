@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from fractions import Fraction
+from functools import partial
 from math import floor
 
 import pytest
@@ -13,35 +14,11 @@ from client_sdk.protocol import COIN_SCALE, OutsideDomainError, Registry
 from client_sdk.protocol.kinds.ordinal import Ordinal, OrdinalMean
 from client_sdk.protocol.sentences import shipped
 from tests.support.core.tables import for_each
-from tests.support.devices.definitions import CATEGORY, NUMBER, Field, Toml, mistakes, parsed, registry_text
-from tests.support.laws.coins import ScriptedCoins
+from tests.support.devices.definitions import CATEGORY, NUMBER, Field, Toml, mistakes, parsed, registry_text, without
+from tests.support.laws.coins import ScriptedCoins, exact_law, exact_paths
 
 STEPS = ["never", "at times", "often", "always", "only"]
-MOOD: dict[str, Field] = {
-    "purpose": "How often?",
-    "kind": "ordinal",
-    "values": STEPS,
-    "epsilon": 1,
-    "statistic": "mean",
-}
-
-
-class OneCoin:
-    """Falls as it is told, and remembers what was asked of it."""
-
-    def __init__(self) -> None:
-        self.numerator, self.tossed, self._outcome = 0, 0, False
-
-    def falls(self, outcome: bool) -> OneCoin:  # noqa: FBT001 the outcome of a coin
-        self._outcome = outcome
-        return self
-
-    def bernoulli(self, numerator: int) -> bool:
-        self.numerator, self.tossed = numerator, self.tossed + 1
-        return self._outcome
-
-    def below(self, bound: int) -> int:
-        raise AssertionError(bound)
+MOOD: dict[str, Field] = {"purpose": "Often?", "kind": "ordinal", "values": STEPS, "epsilon": 1, "statistic": "mean"}
 
 
 def mood_registry(**more: Field) -> Registry:
@@ -53,12 +30,11 @@ def test_each_step_becomes_its_place_on_the_grid_on_average_by_one_coin(inputs: 
     domain = OrdinalMean(Ordinal(tuple(STEPS)))
     for place, step in enumerate(STEPS):
         exact = Fraction(place, len(STEPS) - 1) * (inputs - 1)
-        coins = OneCoin()
-        low, high = (domain.encode(step, inputs, coins.falls(outcome)) for outcome in (False, True))
-        assert (low, high) == (min(floor(exact), inputs - 2), min(floor(exact), inputs - 2) + 1)
-        chance = Fraction(coins.numerator, COIN_SCALE)
-        assert abs(low * (1 - chance) + high * chance - exact) < Fraction(1, COIN_SCALE)
-        assert coins.tossed == 2  # one for each of both answers
+        low = min(floor(exact), inputs - 2)
+        law = exact_law(partial(domain.encode, step, inputs))
+        assert set(law) <= {low, low + 1}
+        assert abs(sum(point * chance for point, chance in law.items()) - exact) < Fraction(1, COIN_SCALE)
+        assert {path.coins for path in exact_paths(partial(domain.encode, step, inputs))} == {1}
 
 
 @for_each("answer", ["Never", "", 1, 1.0, True, None, ["never"], b"never"])
@@ -77,9 +53,7 @@ def test_auto_takes_for_it_what_it_takes_for_the_mean_of_a_number() -> None:
 
 
 def test_its_edition_differs_from_that_of_the_shares_and_by_the_order_of_its_steps() -> None:
-    shares = {key: value for key, value in MOOD.items() if key != "statistic"} | {
-        "mechanism": "k-ary-randomized-response"
-    }
+    shares = without(MOOD, "statistic") | {"mechanism": "k-ary-randomized-response"}
     editions = {
         mood_registry().metric("m").edition,
         mood_registry(values=STEPS[::-1]).metric("m").edition,
@@ -100,7 +74,7 @@ def test_what_it_cannot_be_is_named() -> None:
     assert said == 'must be "mean" for an ordinal; remove it to estimate the share of each value, too'
     for mechanism, advice in (("exponential", "remove statistic"), ("square-wave", "use one that does")):
         assert advice in mistakes(m=MOOD | {"mechanism": mechanism})["metric.m.mechanism"]
-    shares = {key: value for key, value in MOOD.items() if key != "statistic"}
+    shares = without(MOOD, "statistic")
     assert 'statistic = "mean"' in mistakes(m=shares | {"mechanism": "optimal-mean"})["metric.m.mechanism"]
     crossed: dict[str, Field] = {"cross": ["os", "m"], "purpose": "?", "epsilon": 1}
     assert list(mistakes(m=MOOD, os=CATEGORY, both=crossed)) == ["metric.both.cross"]

@@ -54,13 +54,8 @@ def test_different_texts_merge_before_the_most_items_apply_and_one_text_twice_is
 @pytest.mark.parametrize(
     ("answer", "expected"),
     [
-        (["a", "x", "y", "z"], [0, 2]),
-        (["x", "c"], [2]),
-        (["a", "b", "x"], None),
-        (["x", "x"], None),
-        (["a", "a"], None),
-        (["a", 1], None),
-        ("x", None),
+        *((["a", "x", "y", "z"], [0, 2]), (["x", "c"], [2]), (["a", "b", "x"], None), (["x", "x"], None)),
+        *((["a", "a"], None), (["a", 1], None), ("x", None)),
     ],
     ids=str,
 )

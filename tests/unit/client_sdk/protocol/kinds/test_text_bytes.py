@@ -16,7 +16,6 @@ DOMAIN = Text(BYTES, LENGTH)
 
 
 def shown(raw: bytes) -> str:
-    """Return how a text of these bytes is shown."""
     return DOMAIN.label_of(int.from_bytes(raw.ljust(LENGTH, b"\0"), "big"))
 
 
@@ -29,19 +28,9 @@ def test_a_text_is_the_number_of_its_bytes(text: str) -> None:
 @pytest.mark.parametrize(
     ("text", "label"),
     [
-        ("", ""),
-        ("größe"[:4], "größ…"),
-        ("日", "日"),
-        ("日本", "日本…"),
-        ("日本語", "日本…"),
-        ("abcdeé", "abcde\\xc3…"),
-        ("abcdeö", "abcde\\xc3…"),
-        ("abcd日", "abcd\\xe6\\x97…"),
-        ("a\nb", "a\\u{a}b"),
-        ("\x1b[2J", "\\u{1b}[2J"),
-        ("a\u202eb", "a\\u{202e}b"),
-        ("C:\\x", "C:\\\\x"),
-        ("a…", "a\\u{2026}"),
+        *(("", ""), ("größe"[:4], "größ…"), ("日", "日"), ("日本", "日本…"), ("日本語", "日本…")),
+        *(("abcdeé", "abcde\\xc3…"), ("abcdeö", "abcde\\xc3…"), ("abcd日", "abcd\\xe6\\x97…"), ("a\nb", "a\\u{a}b")),
+        *(("\x1b[2J", "\\u{1b}[2J"), ("a\u202eb", "a\\u{202e}b"), ("C:\\x", "C:\\\\x"), ("a…", "a\\u{2026}")),
     ],
 )
 def test_a_text_is_shown_on_one_line_and_a_character_that_was_cut_as_its_bytes(text: str, label: str) -> None:

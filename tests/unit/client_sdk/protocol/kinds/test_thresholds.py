@@ -19,27 +19,16 @@ LISTED = "must be a list of 1 to 10 numbers"
     ("changes", "key", "problem"),
     [
         ({"statistic": "mean"}, "thresholds", 'is only for statistic = "quantiles"; use that, or remove thresholds'),
-        ({"thresholds": Toml("[]")}, "thresholds", LISTED),
-        ({"thresholds": 3}, "thresholds", LISTED),
+        *(({"thresholds": Toml("[]")}, "thresholds", LISTED), ({"thresholds": 3}, "thresholds", LISTED)),
         ({"thresholds": Toml('["3"]')}, "thresholds", LISTED),
         ({"thresholds": Toml("[true]")}, "thresholds", LISTED),
         ({"thresholds": Toml("[nan]")}, "thresholds", LISTED),
         ({"thresholds": Toml(str(list(range(1, 12))))}, "thresholds", LISTED),
-        ({"thresholds": Toml("[0, 3]")}, "thresholds", RISE),
-        ({"thresholds": Toml("[3, 3]")}, "thresholds", RISE),
-        ({"thresholds": Toml("[3, 2]")}, "thresholds", RISE),
-        ({"thresholds": Toml("[3, 9.1]")}, "thresholds", RISE),
+        *(({"thresholds": Toml("[0, 3]")}, "thresholds", RISE), ({"thresholds": Toml("[3, 3]")}, "thresholds", RISE)),
+        *(({"thresholds": Toml("[3, 2]")}, "thresholds", RISE), ({"thresholds": Toml("[3, 9.1]")}, "thresholds", RISE)),
         ({"permanent_epsilon": 2}, "permanent_epsilon", "does not apply to thresholds; remove it"),
-        (
-            {"fill_in": Toml("true")},
-            "fill_in",
-            "does not apply to this number; record an answer in every window",
-        ),
-        (
-            {"mechanism": "hierarchical"},
-            "mechanism",
-            "'hierarchical' does not support a number; use one that does",
-        ),
+        ({"fill_in": Toml("true")}, "fill_in", "does not apply to this number; record an answer in every window"),
+        ({"mechanism": "hierarchical"}, "mechanism", "'hierarchical' does not support a number; use one that does"),
     ],
 )
 def test_what_is_wrong_with_thresholds_is_said(changes: dict[str, Field], key: str, problem: str) -> None:

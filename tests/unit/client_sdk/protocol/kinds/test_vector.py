@@ -37,9 +37,7 @@ def square(vector: Sequence[int]) -> int:
 @pytest.mark.slow
 @settings(max_examples=80, deadline=None)
 @given(st.lists(st.floats(-0.577, 0.577), min_size=3, max_size=3), st.sampled_from([0, -3, 5]))
-def test_a_vector_within_its_norm_is_rounded_to_the_grid_and_lifted_to_the_unit_sphere(
-    answer: list[float], power: int
-) -> None:
+def test_a_vector_within_its_norm_is_rounded_and_lifted_to_the_unit_sphere(answer: list[float], power: int) -> None:
     scaled = [number * 2.0**power for number in answer]
     vector = encoded(scaled, Fraction(2) ** power)
     assert list(vector[:3]) == [round(Fraction(number) * UNIT) for number in answer]

@@ -82,33 +82,21 @@ def test_what_a_mechanism_lacks_or_cannot_do_is_said_of_the_mechanism(fields: di
     assert said in reported["metric.m.mechanism"]
 
 
-WRONG_UTILITIES = {
-    "a number": "3",
-    "a text": '"useful"',
-    "nothing": "[]",
-    "no lists": "[1, 2, 3]",
-    "rows of nothing": "[[], [], []]",
-    "a row too few": "[[0, 1, 2], [1, 0, 2]]",
-    "a row too many": "[[0, 1, 2], [1, 0, 2], [2, 1, 0], [2, 2, 2]]",
-    "a short row": "[[0, 1, 2], [1, 0], [2, 1, 0]]",
-    "a long row": "[[0, 1, 2], [1, 0, 2, 3], [2, 1, 0]]",
-    "a text in it": '[[0, 1, 2], [1, 0, "2"], [2, 1, 0]]',
-    "a truth in it": "[[0, 1, 2], [1, 0, true], [2, 1, 0]]",
-    "nan": "[[0, 1, 2], [1, 0, nan], [2, 1, 0]]",
-    "inf": "[[0, 1, 2], [1, 0, -inf], [2, 1, 0]]",
-    "a tiny exponent": "[[0, 1, 2], [1, 0, 1e-999999], [2, 1, 0]]",
-    "a huge exponent": "[[0, 1, 2], [1, 0, 1e999999999], [2, 1, 0]]",
-    "a huge integer": f"[[0, 1, 2], [1, 0, 0x1{'0' * 400}], [2, 1, 0]]",
-}
+WRONG_UTILITIES = [
+    *("3", '"useful"', "[]", "[1, 2, 3]", "[[], [], []]", "[[0, 1, 2], [1, 0, 2]]"),
+    *("[[0, 1, 2], [1, 0, 2], [2, 1, 0], [2, 2, 2]]", "[[0, 1, 2], [1, 0], [2, 1, 0]]"),
+    *("[[0, 1, 2], [1, 0, 2, 3], [2, 1, 0]]", '[[0, 1, 2], [1, 0, "2"], [2, 1, 0]]'),
+    *("[[0, 1, 2], [1, 0, true], [2, 1, 0]]", "[[0, 1, 2], [1, 0, nan], [2, 1, 0]]"),
+    *("[[0, 1, 2], [1, 0, -inf], [2, 1, 0]]", "[[0, 1, 2], [1, 0, 1e-999999], [2, 1, 0]]"),
+    *("[[0, 1, 2], [1, 0, 1e999999999], [2, 1, 0]]", f"[[0, 1, 2], [1, 0, 0x1{'0' * 400}], [2, 1, 0]]"),
+]
 
 
-@for_each("name", WRONG_UTILITIES)
+@for_each("utility", WRONG_UTILITIES)
 @for_each("base", [USEFUL, ORDINAL, CATEGORY])
-def test_a_utility_of_another_shape_or_of_other_than_moderate_numbers_is_named(
-    base: dict[str, Field], name: str
-) -> None:
+def test_a_utility_of_another_shape_or_of_immoderate_numbers_is_named(base: dict[str, Field], utility: str) -> None:
     """The error may also say that the mechanism then lacks its utility."""
-    reported = mistakes(m=base | {"utility": Toml(WRONG_UTILITIES[name])})
+    reported = mistakes(m=base | {"utility": Toml(utility)})
     assert set(reported) - {"metric.m.mechanism"} == {"metric.m.utility"}
     expected = "must have 3 rows, one per true value, with 3 numbers each, one per reported value"
     assert reported["metric.m.utility"] == expected

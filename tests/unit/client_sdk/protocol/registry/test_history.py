@@ -123,9 +123,7 @@ LATE = SOUND.replace("08", "01")
         ("schema = 1\n[[release]]\nday = 2026-11-01\nregistry = 'schema = 1'", ":4: release 1: app: is missing"),
     ],
 )
-def test_a_history_that_cannot_be_used_is_refused_with_its_name_and_the_line(
-    tmp_path: Path, text: str, mistake: str
-) -> None:
+def test_an_unusable_history_is_refused_with_its_name_and_the_line(tmp_path: Path, text: str, mistake: str) -> None:
     path = written(tmp_path, now=FIRST)
     history.path_of(path).write_text(text)
     with pytest.raises(RegistryError) as caught:

@@ -23,7 +23,6 @@ BUDGET: dict[str, Field] = {"per_window": 20, "lifetime": 4}
 
 
 def text_of(budget: dict[str, Field], **metrics: dict[str, Field]) -> str:
-    """Return a registry as TOML."""
     tables: dict[str, dict[str, Field]] = {
         "app": {"name": "acme", "owner": "owner@example.com"},
         "budget": BUDGET | budget,
@@ -42,20 +41,11 @@ def written(value: Field) -> str:
 @pytest.mark.parametrize(
     ("epsilon", "sensitive", "sentences"),
     [
-        ("ln 9", "false", 0),
-        (2.1972, "false", 0),
-        (2.1973, "false", 1),
-        ("ln 9.001", "false", 1),
-        ("ln 3", "true", 0),
-        (1.0986, "true", 0),
-        (1.0987, "true", 1),
-        ("ln 9", "true", 1),
-        (12, "false", 1),
+        *(("ln 9", "false", 0), (2.1972, "false", 0), (2.1973, "false", 1), ("ln 9.001", "false", 1)),
+        *(("ln 3", "true", 0), (1.0986, "true", 0), (1.0987, "true", 1), ("ln 9", "true", 1), (12, "false", 1)),
     ],
 )
-def test_a_report_may_cost_ln_9_and_one_of_a_sensitive_metric_ln_3(
-    epsilon: Field, sensitive: str, sentences: int
-) -> None:
+def test_a_report_may_cost_ln_9_and_a_sensitive_one_ln_3(epsilon: Field, sensitive: str, sentences: int) -> None:
     budget: dict[str, Field] = {"lifetime": 20, "web_year": 9999, "per_window": 20}
     metric: dict[str, Field] = {"epsilon": epsilon, "sensitive": Toml(sensitive), "window": "month"}
     found = [line for line in excesses(Registry.parse(text_of(budget, sick=metric)), TODAY) if "metric.sick" in line]
@@ -103,9 +93,7 @@ def test_marking_a_metric_or_giving_a_reason_redraws_nothing() -> None:
     assert plain.metric("dark_mode").edition == marked.metric("dark_mode").edition
 
 
-def test_a_registry_that_is_loaded_logs_what_a_check_would_refuse_once(
-    tmp_path: Path, caplog: pytest.LogCaptureFixture
-) -> None:
+def test_loading_a_registry_logs_once_what_a_check_refuses(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
     path = tmp_path / "metrics.toml"
     path.write_text(text_of({"lifetime": 1000}, sick={"epsilon": 12}), encoding="utf-8")
     with caplog.at_level(logging.WARNING):
@@ -118,10 +106,7 @@ def test_a_registry_that_is_loaded_logs_what_a_check_would_refuse_once(
     assert caplog.records == []
 
 
-SHIPPED = [
-    ROOT / "client_sdk" / "commands" / "starter.toml",
-    *sorted((ROOT / "examples").glob("*/metrics.toml")),
-]
+SHIPPED = [ROOT / "client_sdk" / "commands" / "starter.toml", *sorted((ROOT / "examples").glob("*/metrics.toml"))]
 
 ON_PAGES = [
     pytest.param(sample, id=f"{page.relative_to(ROOT)}-{number}")

@@ -88,15 +88,6 @@ def test_a_mechanism_that_is_misspelled_is_guessed() -> None:
         Registry.parse(text + metric)
 
 
-@pytest.mark.slow
-def test_a_long_list_with_a_mistake_is_found_at_once(tmp_path: Path) -> None:
-    values = "".join(f'  "v{index}",\n' for index in range(50_000))
-    path = tmp_path / "metrics.toml"
-    path.write_text(f"schema = 1\n[metric.m]\nvalues = [\n{values}]\nepsilom = 1\n", encoding="utf-8")
-    with pytest.raises(RegistryError, match=f"{path}:50005: metric.m.epsilom"):
-        Registry.load(path)
-
-
 ODD = """\
 a = ["]", '[', # ] [
   "\\"]",

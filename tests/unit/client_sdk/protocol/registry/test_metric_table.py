@@ -12,6 +12,7 @@ from client_sdk.protocol import Registry, RegistryError
 from client_sdk.protocol.kinds.cross import MAX_CELLS, Cross
 from client_sdk.protocol.kinds.number import MAX_COUNT, Count
 from client_sdk.protocol.kinds.set import Subset
+from client_sdk.protocol.registry.metric_table import MOST_RETENTION_DAYS
 from tests.support.core.tables import for_each
 from tests.support.devices.definitions import (
     BOOLEAN,
@@ -29,7 +30,6 @@ from tests.support.devices.definitions import (
     mistakes,
     parsed,
     registry_text,
-    without,
 )
 
 CROSSED: dict[str, dict[str, Field]] = {"dark_mode": BOOLEAN, "os": CATEGORY}
@@ -70,15 +70,6 @@ def test_values_are_short_texts_on_one_line(values: Field) -> None:
 
 
 @pytest.mark.parametrize(
-    ("fields", "key"),
-    [*((COUNT, key) for key in ("max", "statistic")), *((SET, key) for key in ("values", "max_items"))],
-    ids=str,
-)
-def test_every_required_key_that_is_missing_is_named(fields: dict[str, Field], key: str) -> None:
-    assert mistakes(m=without(fields, key)) == {f"metric.m.{key}": "is missing"}
-
-
-@pytest.mark.parametrize(
     ("fields", "key", "value"),
     [
         *((fields, "max", 9) for fields in (BOOLEAN, CATEGORY, ORDINAL, SET, NUMBER)),
@@ -88,9 +79,7 @@ def test_every_required_key_that_is_missing_is_named(fields: dict[str, Field], k
     ],
     ids=str,
 )
-def test_a_key_of_another_kind_is_refused_with_the_kinds_that_have_it(
-    fields: dict[str, Field], key: str, value: Field
-) -> None:
+def test_a_key_of_another_kind_is_refused_with_its_own_kinds(fields: dict[str, Field], key: str, value: Field) -> None:
     ((place, said),) = mistakes(m=fields | {key: value}).items()
     assert place == f"metric.m.{key}"
     assert said.startswith('belongs to kind = "')
@@ -133,16 +122,6 @@ def test_a_cross_has_a_bounded_number_of_pairs() -> None:
     assert reported == {"metric.m.cross": f"has {pairs} pairs of values; at most {MAX_CELLS} can be told apart"}
 
 
-def test_a_cross_has_no_kind_and_no_key_of_one() -> None:
-    assert list(mistakes(m=CROSS | {"kind": "boolean"}, **CROSSED)) == ["metric.m.kind"]
-    keys: dict[str, Field] = {"values": ["a"], "max": 3, "statistic": "mean", "max_items": 1}
-    for key, value in keys.items():
-        ((place, said),) = mistakes(m=CROSS | {key: value}, **CROSSED).items()
-        assert place == f"metric.m.{key}"
-        assert said.startswith('belongs to kind = "')
-    assert list(mistakes(m=without(CROSS, "epsilon"), **CROSSED)) == ["metric.m.epsilon"]
-
-
 def test_a_date_in_quotes_is_one_mistake_where_a_date_is_required() -> None:
     text = registry_text(m=BOOLEAN | {"expires": "2027-12-31"})
     assert text.count("[budget]\n") == 1
@@ -154,6 +133,7 @@ def test_a_date_in_quotes_is_one_mistake_where_a_date_is_required() -> None:
 
 GOOD = registry_text(dark_mode=BOOLEAN, os=USEFUL, often=ORDINAL, visits=COUNT, size=GAUSSIAN, tags=SET, both=CROSS)
 KEYS = ["max", "max_items", "cross", "delta", "utility", "kind", "values", "statistic", "mechanism"]
+MORE_KEYS = [*KEYS, "purpose", "epsilon", "window", "owner", "expires", "low", "high"]
 VALUES = st.one_of(
     st.text(max_size=8),
     st.integers().map(str),
@@ -164,9 +144,11 @@ VALUES = st.one_of(
 
 
 @pytest.mark.slow
-@settings(derandomize=True, deadline=None)
+@settings(derandomize=True, deadline=None, max_examples=200)
 @given(
     st.one_of(
+        st.text(),
+        st.builds(lambda key, value: f"{HEAD}[metric.m]\n{key} = {value}\n", st.sampled_from(MORE_KEYS), st.text()),
         st.builds(lambda at, more: GOOD[:at] + more + GOOD[at + 3 :], st.integers(0, len(GOOD)), st.text(max_size=8)),
         st.dictionaries(st.sampled_from(KEYS), VALUES, max_size=6).map(
             lambda fields: (
@@ -177,6 +159,7 @@ VALUES = st.one_of(
     )
 )
 @example(GOOD)
+@example("")
 def test_any_text_is_a_registry_or_refused_with_a_place_and_never_crashes_the_reader(text: str) -> None:
     try:
         metrics = Registry.parse(text).metrics
@@ -186,3 +169,16 @@ def test_any_text_is_a_registry_or_refused_with_a_place_and_never_crashes_the_re
         said = [metric.edition for metric in metrics.values()]
     assert said
     assert all(said)
+
+
+@pytest.mark.parametrize("days", [1, 400, MOST_RETENTION_DAYS])
+def test_retention_is_read_and_changes_no_edition(days: int) -> None:
+    metrics = parsed(kept=BOOLEAN | {"retention": days}, m=BOOLEAN)
+    assert (metrics["kept"].retention_days, metrics["m"].retention_days) == (days, None)
+    assert metrics["kept"].edition == metrics["m"].edition
+
+
+@for_each("days", [0, -1, MOST_RETENTION_DAYS + 1, Toml("1.5"), Toml("true"), "9"])
+def test_retention_is_a_whole_number_of_days(days: Field) -> None:
+    must = f"must be a whole number from 1 to {MOST_RETENTION_DAYS}"
+    assert mistakes(m=BOOLEAN | {"retention": days}) == {"metric.m.retention": must}

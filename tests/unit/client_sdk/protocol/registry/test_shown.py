@@ -103,11 +103,9 @@ def test_events_are_in_the_order_of_their_days_and_are_pickled() -> None:
 @pytest.mark.parametrize(
     ("event", "place"),
     [
-        ("[event]\n2027-03-02 = 3", "event.2027-03-02"),
-        ('[event.20270302]\ntitle = "x"', "event.20270302"),
+        *(("[event]\n2027-03-02 = 3", "event.2027-03-02"), ('[event.20270302]\ntitle = "x"', "event.20270302")),
         ('[event.2027-W09-2]\ntitle = "x"', "event.2027-W09-2"),
-        ('[event.2027-02-30]\ntitle = "x"', "event.2027-02-30"),
-        ("[event.2027-03-02]", "event.2027-03-02.title"),
+        *(('[event.2027-02-30]\ntitle = "x"', "event.2027-02-30"), ("[event.2027-03-02]", "event.2027-03-02.title")),
         ('[event.2027-03-02]\ntitle = ""', "event.2027-03-02.title"),
         ('[event.2027-03-02]\ntitle = "x"\nnote = "y"', "event.2027-03-02.note"),
     ],

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import itertools
 
 import pytest
@@ -9,15 +10,16 @@ import pytest
 from client_sdk.protocol import Registry, RegistryError
 from tests.support.core.tables import for_each
 from tests.support.devices.clients import REGISTRY, ask
+from tests.support.vectors import vectors
 
 STRATA = '[strata]\nplatform = ["ios", "android"]\nversion = ["1.0", "2.0", "3-beta"]\n'
 ASKED = '[metric.m]\npurpose = "p"\nepsilon = 1\nkind = "boolean"\n'
 HEAD = 'schema = 1\n[app]\nname = "acme"\n[budget]\nper_window = 9\nlifetime = 99\n'
 
 
+VECTORS = vectors("strata")
+OF_VECTORS = Registry.parse(VECTORS["definition"])
 PARTS = (("ios", "android"), ("1.0", "2.0", "3-beta"))
-EDITIONS = ("d7757d9401f0", "6ffe18ef82a5", "ed6862183fbc")
-"""Of the others, of platform=ios and of platform=android."""
 
 
 def reading(line: str, strata: str = STRATA) -> Registry:
@@ -37,11 +39,6 @@ def test_every_combination_of_values_has_an_edition_of_its_own_and_the_others_ke
     assert [metric.for_strata({"platform": p, "version": v}).edition for p, v in itertools.product(*PARTS)] == [
         *metric.editions[1:]
     ]
-
-
-def test_the_editions_of_strata_never_change() -> None:
-    metric = reading('strata = ["platform"]').metric("m")
-    assert metric.editions == EDITIONS
 
 
 @pytest.mark.parametrize("strata", [{}, {"platform": "ios"}, {"platform": "ios", "version": "9"}, {"version": "1.0"}])
@@ -65,10 +62,8 @@ def test_every_other_edition_is_as_before() -> None:
 @pytest.mark.parametrize(
     ("line", "place"),
     [
-        ('strata = "platform"', "metric.m.strata"),
-        ('strata = ["other"]', "metric.m.strata"),
-        ('strata = ["platform", "platform"]', "metric.m.strata"),
-        ("strata = []", "metric.m.strata"),
+        *(('strata = "platform"', "metric.m.strata"), ('strata = ["other"]', "metric.m.strata")),
+        *(('strata = ["platform", "platform"]', "metric.m.strata"), ("strata = []", "metric.m.strata")),
         ('strata = ["platform"]\npermanent_epsilon = 2', "metric.m.strata"),
     ],
 )
@@ -94,3 +89,20 @@ def test_a_metric_has_at_most_32_strata() -> None:
 def test_a_variable_that_the_registry_lacks_is_a_mistake_of_the_program() -> None:
     with pytest.raises(ValueError, match="no public variable 'color'"):
         reading('strata = ["platform"]').for_strata({"color": "red"})
+
+
+def test_the_strata_of_a_metric_are_every_combination_in_the_order_of_the_vector() -> None:
+    assert list(OF_VECTORS.metric(VECTORS["metric"]).strata) == VECTORS["strata"]
+
+
+def test_a_device_reports_in_the_stratum_and_with_the_edition_of_the_vector() -> None:
+    for device in VECTORS["devices"]:
+        metric = OF_VECTORS.for_strata(device["values"]).metric(VECTORS["metric"])
+        assert (metric.stratum, metric.edition) == (device["stratum"], device["edition"])
+
+
+def test_the_vector_holds_every_stratum_and_the_others_and_what_one_of_them_means() -> None:
+    editions = {device["stratum"]: device["edition"] for device in VECTORS["devices"]}
+    assert set(editions) == {"", *VECTORS["strata"]}
+    assert len(set(editions.values())) == len(editions)
+    assert hashlib.sha256(VECTORS["meaning"].encode()).hexdigest()[:12] in editions.values()

@@ -49,18 +49,12 @@ def test_a_tally_has_about_as_many_cells_a_group_as_the_registry_says(cells: int
         ({"cells": 5000}, "cells", "must be a power of two from 4096 to 131072"),
         ({"permanent_epsilon": 5}, "permanent_epsilon", "does not apply to a text"),
         ({"fill_in": True}, "fill_in", "does not apply to a text; record an answer in every window instead"),
-        (
-            {"mechanism": "projective-geometry"},
-            "mechanism",
-            "does not support a text; use one that does",
-        ),
+        ({"mechanism": "projective-geometry"}, "mechanism", "does not support a text; use one that does"),
         ({"unit": "ms"}, "unit", "is only for a number or a count; remove it"),
         ({"statistic": "mean"}, "statistic", 'belongs to kind = "'),
     ],
 )
-def test_what_a_text_cannot_be_is_refused_with_what_would_be_right(
-    changes: dict[str, Field], place: str, said: str
-) -> None:
+def test_what_a_text_cannot_be_is_refused_with_what_is_right(changes: dict[str, Field], place: str, said: str) -> None:
     assert said in mistakes(m=TEXT | changes)[f"metric.m.{place}"]
 
 

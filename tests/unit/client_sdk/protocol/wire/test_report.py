@@ -14,16 +14,7 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from client_sdk.protocol import (
-    MAX_REPORTS,
-    MalformedError,
-    Refusal,
-    Report,
-    Upload,
-    Verdict,
-    Window,
-    WindowKind,
-)
+from client_sdk.protocol import MAX_REPORTS, MalformedError, Refusal, Report, Upload, Verdict, Window, WindowKind
 from client_sdk.protocol.wire.reading import MAX_SYMBOL, MAX_UPLOAD_BYTES, read_upload
 from tests.support.core.tables import for_each
 
@@ -59,9 +50,7 @@ documents = st.recursive(
 bodies = st.one_of(
     st.binary(),
     documents.map(lambda document: json.dumps(document).encode()),
-    st.builds(
-        lambda at, byte: UPLOAD.encode()[:at] + byte + UPLOAD.encode()[at + 1 :], st.integers(0, 120), st.binary()
-    ),
+    st.builds(lambda at, raw: UPLOAD.encode()[:at] + raw + UPLOAD.encode()[at + 1 :], st.integers(0, 120), st.binary()),
 )
 
 
@@ -137,16 +126,9 @@ def marked(**changes: object) -> bytes:
 @for_each(
     "body",
     [
-        MARK.encode(),
-        marked(upload=MARK),
-        marked(reports=MARK),
-        marked(metric=MARK.upper()),
-        marked(edition=MARK),
-        marked(window=MARK),
-        marked(symbol=MARK),
-        marked(**{MARK: 1}),
-        UPLOAD.encode().replace(b'"symbol"', f'"{MARK}"'.encode()),
-        json.dumps(MARK).encode(),
+        *(MARK.encode(), marked(upload=MARK), marked(reports=MARK), marked(metric=MARK.upper()), marked(edition=MARK)),
+        *(marked(window=MARK), marked(symbol=MARK), marked(**{MARK: 1})),
+        *(UPLOAD.encode().replace(b'"symbol"', f'"{MARK}"'.encode()), json.dumps(MARK).encode()),
     ],
 )
 def test_nothing_of_a_malformed_body_is_in_the_error_or_in_what_is_chained_to_it(body: bytes) -> None:

@@ -1,12 +1,14 @@
-"""The header that lists stopped questions: what is well-formed is read, and nothing else."""
+"""Refusals are a closed enumeration; of the header of stopped questions only entries are read."""
 
 from __future__ import annotations
+
+import re
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from client_sdk.protocol import Registry, RegistryError
+from client_sdk.protocol import Refusal, Registry, RegistryError
 from client_sdk.protocol.wire.verdict import MAX_STOPPED, MAX_STOPPED_CHARS, decode_stopped, encode_stopped
 from tests.support.core.tables import for_each
 from tests.support.devices.clients import REGISTRY, registry
@@ -34,13 +36,7 @@ def test_of_anything_else_only_the_entries_that_name_a_metric_are_read(header: s
 @pytest.mark.parametrize(
     ("header", "read"),
     [
-        (None, 0),
-        ("", 0),
-        ("*", 0),
-        ("dark_mode", 0),
-        ("0123456789ab", 0),
-        (f"{ONE}\n", 0),
-        (f"{ONE}, {ONE}", 2),
+        *((None, 0), ("", 0), ("*", 0), ("dark_mode", 0), ("0123456789ab", 0), (f"{ONE}\n", 0), (f"{ONE}, {ONE}", 2)),
         (f"{ONE};q=1,{ONE}", 1),
         (",".join(f"m{number}:0123456789ab" for number in range(MAX_STOPPED + 9)), MAX_STOPPED),
         (f"{ONE},{'x' * MAX_STOPPED_CHARS}", 0),
@@ -66,10 +62,7 @@ def test_a_registry_lists_what_is_stopped_and_no_edition_changes_by_it() -> None
     assert registry().stopped == ()
 
 
-@for_each(
-    "stopped",
-    ["[]", '"dark_mode"', '["dark_mode"]', f'["{ONE}", "{ONE}"]', "[1]", "true", f'["{ONE.upper()}"]'],
-)
+@for_each("stopped", ["[]", '"dark_mode"', '["dark_mode"]', f'["{ONE}", "{ONE}"]', "[1]", "true", f'["{ONE.upper()}"]'])
 def test_a_registry_whose_list_no_device_would_understand_is_refused(stopped: str) -> None:
     with pytest.raises(RegistryError, match=r"^stopped: must list metrics with their editions"):
         listing(stopped)
@@ -80,3 +73,23 @@ def test_a_registry_lists_no_more_than_a_header_carries(name: str) -> None:
     entries = [f'"{name.format(number)}:0123456789ab"' for number in range(MAX_STOPPED + (name == "m{}"))]
     with pytest.raises(RegistryError, match="at most 64 entries and 2048 characters"):
         listing(f"[{', '.join(entries)}]")
+
+
+@for_each("refusal", Refusal)
+def test_every_refusal_has_a_sentence_for_people(refusal: Refusal) -> None:
+    assert re.fullmatch(r"[A-Z].+[.]", refusal.sentence)
+
+
+@for_each("refusal", Refusal)
+def test_every_code_is_its_name_in_lower_case(refusal: Refusal) -> None:
+    assert refusal.value == refusal.name.lower()
+    assert Refusal(refusal.value) is refusal
+
+
+def test_sentences_tell_refusals_apart() -> None:
+    assert len({refusal.sentence for refusal in Refusal}) == len(Refusal)
+
+
+def test_only_what_another_registry_of_the_collector_would_cure_may_be_retried() -> None:
+    cured = {Refusal.UNKNOWN_METRIC, Refusal.UNKNOWN_EDITION, Refusal.FORMER_EDITION}
+    assert {refusal for refusal in Refusal if refusal.retryable} == cured
