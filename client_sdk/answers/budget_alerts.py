@@ -1,4 +1,4 @@
-"""Tells the app when the device has spent given fractions of its lifetime budget."""
+"""Tells the app when the device has spent a fraction, such as half, of its lifetime budget."""
 
 from __future__ import annotations
 
@@ -33,14 +33,14 @@ def _fractions(warn_at: Sequence[float]) -> list[float]:
 
 
 class BudgetWatch:
-    """Calls the app when the spent budget reaches a fraction, once per fraction and process."""
+    """Calls the app's callback once per process for each fraction of the budget that is spent."""
 
     def __init__(self, registry: Registry, on_budget: OnBudget, warn_at: Sequence[float]) -> None:
-        """Store the app's callback and the fractions of the lifetime budget.
+        """Store the app's callback and the fractions of the lifetime budget that trigger it.
 
         Raises:
             TypeError: if a fraction is not a number.
-            ValueError: if a fraction is not above 0 or is above 1.
+            ValueError: if a fraction is not above 0, or is above 1.
         """
         self._budget = registry.budget
         self._registry = registry

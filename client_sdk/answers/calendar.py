@@ -1,8 +1,8 @@
 """Decides what a device must do at a given time.
 
 The decisions depend on the registry and the calendar, never on an answer. `client_sdk.answers.dues`
-carries out the decisions. A *slot* is a charge that the device makes when a window begins, with or
-without an answer.
+carries out the decisions. A *slot* is a charge to the device's budget that is made when a window
+begins, with or without an answer.
 """
 
 from collections.abc import Iterable
@@ -41,8 +41,8 @@ class Due(NamedTuple):
     """The work that a device must do at an instant.
 
     Attributes:
-        windows: the current windows with slots, in the order of payment.
-        next_s: the Unix time of the next work; None without further work.
+        windows: the current windows whose slots must be paid, in the order of payment.
+        next_s: the Unix time at which work is due next; None if no work will be due.
     """
 
     windows: tuple[Window, ...]
@@ -53,7 +53,8 @@ def due(registry: Registry, instant_s: float, releases: Iterable[float] = ()) ->
     """Return the work that is due at an instant.
 
     ``instant_s`` is the ledger's time in Unix seconds. The ledger's time follows the device's
-    clock, but never goes back. ``releases`` contains the Unix times for sending held-back reports.
+    clock, but never goes back. ``releases`` contains the Unix times for sending reports that wait
+    for their window's end.
     """
     metrics = registry.metrics.values()
     begin = {metric.window for metric in metrics if has_slots(registry, metric)}

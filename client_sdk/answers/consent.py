@@ -1,4 +1,4 @@
-"""The user's consent, which covers everything, nothing, or some purposes.
+"""The user's consent, which covers all metrics, no metrics, or the metrics with some purposes.
 
 A set of purposes covers a metric if it contains all purposes of the metric. Only full consent
 covers a metric without a purpose.
@@ -49,15 +49,15 @@ def groups_of(metrics: Mapping[str, Metric]) -> dict[str, str]:
 
 
 class Agreement:
-    """The user's consent, and the purposes of all metrics with data in the ledger.
+    """The user's consent, and the purposes of each metric that has data in the ledger.
 
-    ``groups`` maps each metric to its purposes. Only reports with equal purposes share an upload.
-    The SDK records nothing new for ``withheld`` metrics, and deletes the waiting reports and counts
-    of ``declined`` metrics.
+    ``groups`` maps the name of each metric to a text that lists its purposes. Only reports with
+    equal purposes share an upload. The SDK records nothing new for ``withheld`` metrics, and
+    deletes the waiting reports and counts of ``declined`` metrics.
     """
 
     def __init__(self, registry: Registry) -> None:
-        """Take the metrics from the registry."""
+        """Read the metrics and their purposes from the registry."""
         self.consent: Consent = True
         self.withheld = self.declined = frozenset[str]()
         self.groups = groups_of(registry.metrics)
@@ -71,7 +71,7 @@ class Agreement:
         self.declined = decided.declined if isinstance(decided, Decision) else frozenset()
 
     def is_covered(self, name: str, consent: Consent | None = None) -> bool:
-        """Whether a consent covers a metric; None means the current consent."""
+        """Whether ``consent``, or the current consent if it is None, covers a metric."""
         definition = self._registry.metrics.get(name) or self._former.get(name)
         return name not in self.declined and covers(self.consent if consent is None else consent, definition)
 
@@ -82,7 +82,8 @@ class Agreement:
     def asked(self, name: str, edition: str, window: str) -> Metric | None:
         """Return the metric of a charge or report; None if the device no longer answers the metric.
 
-        ``edition`` may be the edition of the device's earlier stratum, from when the window began.
+        The device may have been in another stratum when the window began. ``edition`` may then be
+        that stratum's edition of the metric.
         """
         definition = self._registry.metrics.get(name)
         if definition is None or edition not in definition.editions or definition.has_expired(Window.parse(window)):

@@ -1,8 +1,8 @@
-"""Adds up counts and days of use, and reports the sum when the window has ended.
+"""Adds up counts and days of use, and reports each sum when its window has ended.
 
 A *running count* is the sum so far in the current window. The running count is kept in memory, and
 lost when the process ends. With ``persist`` in the registry, the ledger's file contains the running
-count, a true answer, until the window has ended.
+count until the window has ended. This count is a true answer.
 
 A *day of use* is a day on which the app was used: one row in the ledger's table of counts. The
 column ``window`` contains the day. The column ``edition`` is empty, because later editions of the
@@ -48,8 +48,8 @@ class RunningCounts:
     def add(self, definition: Metric, window: Window, by: int) -> None:
         """Add to a window's count, up to the metric's ``max``. A child process has its own count.
 
-        Only the ledger thread calls this. A lock would be unsafe, because a child process could
-        inherit a locked lock.
+        Only the ledger thread calls this method. A lock would be unsafe, because a child process
+        could inherit a locked lock.
         """
         key = (forks.this_process(), definition.name, window.text)
         self._counts[key] = min(self._counts.get(key, 0) + by, _most(definition))
@@ -167,7 +167,7 @@ class CountReports(NamedTuple):
     def report_ended(
         self, connection: sqlite3.Connection, coins: Coins, instant_s: float, randomize: Randomize
     ) -> bool:
-        """Report the counts of ended windows; return whether any were deleted from the file."""
+        """Report the counts of ended windows; return whether counts were deleted from the file."""
         for ended in self.counts.ended(self.registry, instant_s):
             if self._report(connection, coins, ended, instant_s, randomize) is not Recorded.QUEUED:
                 # keep the count in memory if its report was queued: this transaction may still fail
@@ -218,12 +218,12 @@ def forget_days(connection: sqlite3.Connection, registry: Registry, instant_s: f
 
 
 def number_of(days: Iterable[date], last: date, period: int) -> int:
-    """Return how many days are among the ``period`` days up to ``last``."""
+    """Return how many of ``days`` are among the ``period`` days that end with ``last``."""
     return sum(0 <= (last - day).days < period for day in days)
 
 
 def ended_periods(connection: sqlite3.Connection, registry: Registry, instant_s: float) -> Iterator[EndedCount]:
-    """Yield the number of days of use for each ended window without a report."""
+    """Yield the number of days of use for each ended window that has no report."""
     for definition in registry.metrics.values():
         if definition.kind.call == "active":
             days = _days(connection, definition)
@@ -234,7 +234,7 @@ def ended_periods(connection: sqlite3.Connection, registry: Registry, instant_s:
 
 
 def _windows(connection: sqlite3.Connection, definition: Metric, days: list[Window]) -> Iterator[Window]:
-    """Yield unreported windows with a day of use or a "no answer" report."""
+    """Yield each unreported window that has a day of use or a "no answer" report."""
     used = {Window.on(definition.window, day.first_day).text for day in days}
     # if the device has changed its stratum, the "no answer" reports keep the former edition
     filled = (_filled_windows(connection, definition.name, edition) for edition in definition.editions)
@@ -264,6 +264,6 @@ def _filled_windows(connection: sqlite3.Connection, metric: str, edition: str) -
 
 
 def _is_reported(connection: sqlite3.Connection, metric: str, window: str) -> bool:
-    """Whether a window needs no further report, in any edition."""
+    """Whether a window needs no further report of the metric, whatever the report's edition."""
     query = "SELECT 1 FROM charges WHERE metric = ? AND window = ? AND reported = 1"
     return connection.execute(query, (metric, window)).fetchone() is not None

@@ -1,13 +1,14 @@
 """Does the work that is due because time has passed, such as charges for new windows.
 
-A *slot* is a charge that the device makes when a window begins, with or without an answer. If the
-metric has a fill, the same transaction also queues a report that says "no answer". An answer can
-only replace the symbol in the waiting report. Counts are reported after their window has ended.
+A *slot* is a charge to the device's budget that is made when a window begins, with or without an
+answer. If the metric has a *fill* (the input that ``fill_in`` in the registry reports for "no
+answer"), the same transaction also queues a report that says "no answer". A later answer only
+replaces the symbol in this report. Counts are reported after their window has ended.
 
-No decision depends on an answer. Consider two devices with the same registries and the same times
-of use, of which only one records an answer. For metrics with a fill, the reports of both devices
-have the same metric, edition, window and earliest sending time. New registries, clock changes and
-opting out affect the same reports on both devices.
+No decision depends on an answer. Consider two devices that have the same registries and are used at
+the same times. Only one of them records an answer. For metrics with a fill, the reports of both
+devices have the same metric, edition, window and earliest sending time. New registries, clock
+changes and opting out affect the same reports on both devices.
 """
 
 from __future__ import annotations
@@ -49,7 +50,7 @@ class Dues:
     """
 
     def __init__(self, registry: Registry, agreement: Agreement, randomize: RandomizeNow) -> None:
-        """Take the metrics and the ceilings from the registry."""
+        """Read the metrics and the ceilings from the registry."""
         metrics = registry.metrics.values()
         self.looks_ahead = any(calendar.has_slots(registry, metric) for metric in metrics)
         self.adds_up = any(metric.kind.call != "record" for metric in metrics)
@@ -87,7 +88,7 @@ def fill_in(
     coins: Coins,
     randomize: Callable[[Metric, object], Randomized],
 ) -> None:
-    """Queue a "no answer" report for each open slot of a metric with a fill.
+    """Queue a "no answer" report for each charge without a report, if the metric has a fill.
 
     ``asked`` returns the metric for a slot's metric name, edition and window, or None if the device
     no longer answers the metric. ``randomize`` randomizes an answer to a metric.
@@ -120,7 +121,10 @@ def close_ended(connection: sqlite3.Connection, instant_s: float) -> None:
 
 
 def drop_held(connection: sqlite3.Connection, is_asked: Callable[[str, str, str], bool]) -> None:
-    """Drop and count held-back reports of metrics that the device no longer answers."""
+    """Drop and count held reports of metrics that the device no longer answers.
+
+    A *held* report waits in the queue until after its window's end.
+    """
     latest = "SELECT metric, edition, MAX(window) FROM queue WHERE release > 0 GROUP BY metric, edition"
     for metric, edition, window in connection.execute(latest).fetchall():
         if not is_asked(metric, edition, window):

@@ -43,7 +43,7 @@ class Mistakes:
         return draw()
 
     def unknown(self, mistake: UnknownMetricError | OutsideDomainError) -> Recorded:
-        """Count a call for an undefined metric or with the wrong method, and return the result."""
+        """Count a call for an undefined metric or with the wrong method; return its result."""
         self._note(Recorded.UNKNOWN.value, mistake, "nothing is recorded")
         return Recorded.UNKNOWN
 

@@ -32,7 +32,7 @@ NEVER_S = int(datetime(LATEST_YEAR + 1, 1, 1, tzinfo=UTC).timestamp())
 
 
 def window_nanos(registry: Registry, day: Window) -> int:
-    """Return the maximum cost of all windows that contain a day, in billionths of epsilon."""
+    """Return the maximum total cost of the windows that contain a day, in billionths of epsilon."""
     unexpired = (
         metric
         for metric in registry.metrics.values()
@@ -51,11 +51,11 @@ def open_slots(  # noqa: PLR0913 what the selection depends on
     *,
     is_covered: Callable[[str], bool] = lambda _: True,
 ) -> None:
-    """Charge the metrics that this device answers in a window, once for each window.
+    """Charge each metric that this device answers in a window, once for each window.
 
     ``instant_s`` determines the day and month of the charges. ``is_covered`` returns whether the
     user has agreed to a metric. Metrics without consent are neither charged nor replaced.
-    Otherwise, users who often change their consent would answer more metrics than others.
+    Otherwise, users who often change their consent would answer more metrics than other users.
     """
     if connection.execute("SELECT 1 FROM slots WHERE window = ?", (window.text,)).fetchone():
         return
@@ -86,7 +86,7 @@ def drawn(connection: sqlite3.Connection, registry: Registry, window: Window, se
 
 
 def sampled(metrics: list[Metric], answers: int, window: Window, secret: bytes) -> list[Metric]:
-    """Return ``answers`` different metrics, chosen by the secret and the window."""
+    """Return ``answers`` different metrics, chosen at random by the secret and the window."""
     return sorted(metrics, key=lambda metric: prf.derive(secret, prf.PARTICIPATION, window.text, metric.name))[:answers]
 
 
@@ -98,8 +98,8 @@ def _is_paced(
     All windows until the last metric expires are divided into *strata*. The number of strata is the
     number of windows that the remaining budget can pay for. For example, if 40 weeks are left and
     the budget pays for 4 of them, each stratum has 10 weeks. The device answers in one random
-    window of each stratum. The length of a stratum is computed at its beginning. If the device was
-    off for some windows, less was spent, and the following strata are shorter.
+    window of each stratum. The length of a stratum is computed at its beginning. A device that was
+    off for some windows has spent less, so its following strata are shorter.
     """
     row = connection.execute("SELECT chosen_s, end_s, done FROM stratum").fetchone()
     if row is None or window.starts_at >= row[1]:
@@ -120,7 +120,7 @@ def _is_paced(
 def _stratum_length(
     connection: sqlite3.Connection, metrics: list[Metric], registry: Registry, window: Window, secret: bytes
 ) -> int | None:
-    """Return how many windows a stratum has; None if the budget cannot pay for one more window.
+    """Return how many windows the next stratum has; None if the budget cannot pay for a window.
 
     The exact length is the cost of all remaining windows, divided by the remaining budget. The
     length is rounded randomly without bias: 2.3 becomes 3 with probability 0.3, and otherwise 2.
@@ -138,7 +138,7 @@ def _stratum_length(
 
 
 def _starts_at(window: Window, windows: int) -> int:
-    """Return the start of the window ``windows`` steps later; `NEVER_S` if invalid."""
+    """Return the start of the window ``windows`` steps later; `NEVER_S` for an invalid date."""
     try:
         return later(window, windows).starts_at
     except WindowError:

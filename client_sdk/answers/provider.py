@@ -133,8 +133,8 @@ class Provider:
     ) -> None:
         """Store the objects to use. The first call of `provide` starts the thread.
 
-        After a claim, ``leave`` gets the seconds until the placeholder is sent, and the current
-        Unix time.
+        After a claim, ``leave`` is called with the number of seconds until the placeholder is sent,
+        and with the current Unix time.
         """
         self._ledger_thread = ledger_thread
         self._schedule = schedule
@@ -151,7 +151,7 @@ class Provider:
     def provide(self, definition: Metric, function: Callable[[], object]) -> None:
         """Call a function in each window of its metric; if a call is due now, wait for it.
 
-        The wait allows a program to end immediately afterwards.
+        Because of the wait, a program may end immediately after this method returns.
         """
         with self._changed:
             provided = self._provided.setdefault(definition.name, _Provided(definition, function))

@@ -2,10 +2,10 @@
 
 A *permanent answer* is a randomized answer that replaces the true answer in all later windows. Each
 report randomizes the permanent answer again. Three things determine the permanent answer: the true
-answer, the metric's edition and the device's secret. While all three stay the same, the permanent
-epsilon limits what all reports together reveal. A new edition, or a new secret after opting out and
-in again, adds a further privacy loss. The sum never exceeds the lifetime ceiling, because every
-report is charged.
+answer, the metric's edition and the device's secret. While all three stay the same, the epsilon of
+the permanent answer limits what all reports together reveal. A new edition, or a new secret after
+opting out and in again, adds a further privacy loss. The sum of all losses never exceeds the
+lifetime ceiling, because every report is charged.
 
 Different true answers have independent permanent answers. If a user's answer changes, an observer
 can learn over time which windows report the same permanent answer. Only the epsilon of each report
@@ -38,7 +38,7 @@ class PermanentAnswer(NamedTuple):
     """The permanent replacement of a true answer.
 
     Attributes:
-        symbol: the permanent answer.
+        symbol: the symbol that replaces the true answer.
         generation: the number of the secret: 1 for the device's first secret. If the user opts out
             and in again, the new secret has the next number.
     """
@@ -48,7 +48,10 @@ class PermanentAnswer(NamedTuple):
 
 
 class SymbolOfWindow(NamedTuple):
-    """The symbol of a vector, valid in one window, because each window rotates vectors anew."""
+    """The symbol of a vector, valid only in ``window``.
+
+    Each window rotates vectors in its own way.
+    """
 
     symbol: int
     window: Window

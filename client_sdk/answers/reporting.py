@@ -37,9 +37,9 @@ def report(  # noqa: PLR0911, PLR0913 the parts of a report, and one result for 
 ) -> Recorded:
     """Charge and queue a window's report, or put the answer into a waiting "no answer" report.
 
-    ``instant_s`` determines the day and the month of the charge. A report that is ``held``, or has
-    a metric with a fill, is sent after the window's end. Other reports are sent at ``leaves_s``
-    (Unix seconds).
+    ``instant_s`` determines the day and the month of the charge. A report is sent after the
+    window's end if ``held`` is true, or if its metric has ``fill_in`` in the registry. Any other
+    report is sent at ``leaves_s`` (Unix seconds).
     """
     key = key_of(connection, definition, window)
     slot = charges.slot(connection, key)

@@ -33,7 +33,7 @@ class Schedule:
     """Records answers with the user's consent, within a transaction of the ledger."""
 
     def __init__(self, registry: Registry, coins: Coins) -> None:
-        """Take the metrics and the ceilings from the registry."""
+        """Read the metrics and the ceilings from the registry."""
         self.agreement = Agreement(registry)
         self.dues = Dues(registry, self.agreement, self._randomize_now)
         self._registry = registry
@@ -53,8 +53,8 @@ class Schedule:
     def withdraw(self, connection: sqlite3.Connection, consent: Consent | None = None) -> None:
         """Delete the data of all metrics that the user does not agree to.
 
-        None means the current consent. The purposes of metrics from earlier registries are looked
-        up, too, because only reports with equal purposes may share an upload.
+        If ``consent`` is None, the current consent applies. The purposes of metrics from earlier
+        registries are looked up, too, because only reports with equal purposes may share an upload.
         """
         self.agreement.learn_former(connection)
         agreed = self.agreement.consent if consent is None else consent
@@ -64,7 +64,10 @@ class Schedule:
             self.dues.has_leftovers |= erase.withdraw(connection, is_covered)
 
     def _name(self, connection: sqlite3.Connection) -> None:
-        """Store the registry and its editions. A collector can stop only stored editions."""
+        """Store the registry and the editions of its metrics.
+
+        A collector can stop only stored editions.
+        """
         if registries.keep(connection, self._registry.source):
             metrics = self._registry.metrics.values()
             registries.name_metrics(
@@ -156,7 +159,7 @@ class Schedule:
         self._secret = None
 
     def next_s(self, connection: sqlite3.Connection, clock_s: float) -> float | None:
-        """Return the Unix time of the next due work; None without further work."""
+        """Return the Unix time at which work is due next; None if no work will be due."""
         return calendar.due(self._registry, clock_s, queue.next_release_s(connection, clock_s)).next_s
 
     def _randomize_now(self, connection: sqlite3.Connection, definition: Metric, answer: object) -> Randomized:

@@ -25,8 +25,9 @@ class SystemCoins:
     def below(self, bound: int) -> int:
         """Return a uniform integer from 0 to bound - 1, for a bound from 1 to 2**64.
 
-        64-bit numbers from the largest multiple of the bound on are drawn again, because their
-        remainders would favor low integers.
+        The integer is the remainder of a 64-bit number. Let m be the largest multiple of ``bound``
+        up to 2**64. A number that is not below m is drawn again, because its remainder would favor
+        low integers.
         """
         unbiased = COIN_SCALE - COIN_SCALE % bound
         while True:

@@ -1,1 +1,1 @@
-"""The process and the machine in which the SDK runs."""
+"""The process in which the SDK runs, and the machine on which it runs."""

@@ -23,7 +23,7 @@ def identify(path: Path) -> tuple[int, int] | None:
 
 
 def rename_if_free(file: Path, path: Path) -> None:
-    """Rename a file within its folder, unless another file has the name. Locks the folder."""
+    """Rename a file within its folder, which is locked, unless another file has the new name."""
     with _locked(path.parent):
         if not path.exists():
             file.rename(path)

@@ -3,7 +3,7 @@
 A charge records its day. The amount spent within a period, such as a week, is the sum over the days
 of the period. A new registry with another kind of period therefore does not renew the budget. If
 the day of a charge is no longer known, the charge has a first and a last possible day. The charge
-then counts towards every period that overlaps these days.
+then counts towards every period that contains a possible day.
 
 A charge and its report become durable together or not at all. The key of a charge consists of
 metric, edition and window. Each key allows one report. A *slot* is a charge that the device makes
@@ -85,7 +85,7 @@ def latest_s(connection: sqlite3.Connection) -> int:
 
 
 def charge(connection: sqlite3.Connection, key: SlotKey, cost: Cost, budget: Budget, periods: Periods) -> bool:
-    """Charge a cost, without queuing a report, if all ceilings allow it; return whether they do."""
+    """Charge a cost if all ceilings allow it; return whether they do. No report is queued."""
     attos = connection.execute("SELECT COALESCE(SUM(attos), 0) FROM charges").fetchone()[0]
     allowed = not budget.exceeded(Spent(*spent_nanos(connection, periods), attos), cost)
     if allowed:

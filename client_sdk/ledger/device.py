@@ -34,7 +34,10 @@ def secret_of(connection: sqlite3.Connection) -> Secret:
 
 
 def note_agreement(connection: sqlite3.Connection, *, agrees: bool) -> bool:
-    """Store whether the user agrees. After opting out has erased the secret, only return False."""
+    """Store whether the user agrees; return whether it is stored.
+
+    After opting out has erased the secret, nothing is stored.
+    """
     is_in, before = connection.execute("SELECT secret IS NOT NULL, agrees FROM device").fetchone()
     if is_in and before != agrees:
         connection.execute("UPDATE device SET agrees = ?", (agrees,))
@@ -47,7 +50,7 @@ def agrees(connection: sqlite3.Connection) -> bool:
 
 
 def note_problem(connection: sqlite3.Connection, about: str, sentence: str | None) -> None:
-    """Store a problem and the ledger's time; None deletes the stored problem."""
+    """Store a problem and the ledger's time; if ``sentence`` is None, delete the problem."""
     connection.execute("DELETE FROM problems WHERE about = ?", (about,))
     if sentence is not None:
         connection.execute(

@@ -6,7 +6,7 @@ charges of ended windows are added up, with a separate sum for each part of the 
 may distinguish. For example, a monthly ceiling needs the sum of the current month.
 
 If the user has only withdrawn a purpose, counts of other metrics may still be charged to windows of
-the last three days. Therefore these days, their weeks and their months are separate parts, too.
+the last three days. Therefore these days, their weeks and their months have separate sums, too.
 """
 
 from __future__ import annotations
@@ -80,7 +80,7 @@ def _forget_participation(connection: sqlite3.Connection) -> None:
 
 
 def withdraw(connection: sqlite3.Connection, is_covered: Callable[[str], bool]) -> bool:
-    """Delete the data of metrics without consent; return whether any counts were deleted.
+    """Delete the data of each metric that has no consent; return whether counts were deleted.
 
     The secret is kept, because the other metrics need it. If the user agrees again and gives the
     same answer, the same permanent answer reveals less than a new permanent answer.
@@ -119,9 +119,9 @@ def _add_up(connection: sqlite3.Connection, *, grace_days: int, metrics: Collect
     """Replace the charges of ended windows by sums.
 
     The day of a sum is the first day of a period (day, week or month) that can still be charged, or
-    `OVER`. A charge on another day is added to the latest earlier first day. The two days are in
-    the same periods. For example, if today is Thursday the 10th, a charge of Tuesday is added to
-    Monday, the first day of the week.
+    `OVER`. A charge on any other day is added to the sum of the latest earlier day of this kind.
+    Both days are in the same periods. For example, if today is Thursday the 10th, a charge of
+    Tuesday is added to Monday, the first day of the week.
     """
     now_s = charges.latest_s(connection)
     marks = _marks(now_s, grace_days)
@@ -144,7 +144,7 @@ def _add_up(connection: sqlite3.Connection, *, grace_days: int, metrics: Collect
 
 
 def _marks(now_s: int, grace_days: int) -> set[str]:
-    """Return the first days of the periods that contain today or a day of the grace period."""
+    """Return the first day of each period that contains today or a day of the grace period."""
     today = Window.at(WindowKind.DAY, now_s).first_day
     days = [today - timedelta(days=back) for back in range(grace_days + 1)]
     return {Window.on(kind, day).first_day.isoformat() for kind in WindowKind for day in days}

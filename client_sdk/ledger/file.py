@@ -1,7 +1,7 @@
 """Creates, opens and checks the ledger, which is the SQLite file of a device.
 
-A damaged file, or a file from a newer version or another app, is refused and left unchanged. With a
-new file, the device could spend its budget again.
+A damaged file, or a file of a newer SDK version or of another app, is refused and left unchanged.
+If the SDK replaced the file by a new one, the device could spend its budget again.
 """
 
 from __future__ import annotations
@@ -90,7 +90,7 @@ COMMIT;
 
 
 def load() -> None:
-    """Import sqlite3; a fork waits until the import is complete."""
+    """Import sqlite3. A fork of this process waits until the import is complete."""
     with forks.importing():
         import sqlite3  # noqa: F401, PLC0415 importing the SDK must stay quick
 
@@ -156,7 +156,7 @@ def open_file(path: Path, app: str | None, *, create: bool) -> sqlite3.Connectio
 
 
 def check(connection: sqlite3.Connection, path: Path, app: str | None) -> Origin:
-    """Check a ledger and return its stored origin. If ``app`` is None, accept any."""
+    """Check a ledger and return its stored origin. If ``app`` is None, accept any app's."""
     if _pragma(connection, "application_id") != APPLICATION_ID:
         raise explanations.damaged(path)
     if _pragma(connection, "user_version") != SCHEMA_VERSION:

@@ -75,7 +75,10 @@ def origin_of(path: Path) -> Origin:
 
 
 def _stated_birth_ns(status: os.stat_result) -> str | None:
-    """Return the birth on macOS and the BSDs; None on Windows, where it may be a deleted file's."""
+    """Return the birth on macOS and the BSDs; None on Windows.
+
+    Windows may give a new file the birth of a deleted file.
+    """
     birth_s = getattr(status, "st_birthtime", None)
     return None if birth_s is None or sys.platform == "win32" else str(int(birth_s * 10**9))
 

@@ -99,8 +99,8 @@ def settle(connection: sqlite3.Connection, upload_id: str, verdict: Verdict, now
     """Apply a verdict: resend or drop each refused report; return whether any was dropped.
 
     The collector decides whether a window is closed, because this device's clock may be wrong. The
-    device's clock limits only the retries of reports that are refused for other reasons, because
-    the collector might refuse them forever.
+    device's clock only ends the retries of a report that the collector refuses for a reason other
+    than a closed window, because the collector might refuse it forever.
     """
     refused = dict(verdict.refused)
     before, has_dropped = retry_times.refusals(connection, upload_id), False
@@ -135,8 +135,8 @@ def withdraw(connection: sqlite3.Connection, is_covered: Callable[[str], bool]) 
 def drop_stopped(connection: sqlite3.Connection) -> None:
     """Drop and count the waiting reports of stopped metrics.
 
-    An upload with reports of other metrics is not changed. The upload may have arrived, and every
-    attempt must send the same bytes.
+    An upload that also contains reports of other metrics is not changed, because the upload may
+    have arrived, and every attempt must send the same bytes.
     """
     metrics = set(registries.stopped(connection))
     if not metrics:
@@ -181,7 +181,7 @@ def _send_alone(connection: sqlite3.Connection, report: Report, refusals: int, n
 
 
 def _put_under_way(connection: sqlite3.Connection, reports: tuple[Report, ...]) -> Parcel:
-    """Store a new upload. If there are too many, drop and count those that close first."""
+    """Store a new upload. If there are too many uploads, drop and count the first to close."""
     upload = Upload(urandom(16).hex(), reports)
     body = upload.encode()
     latest = max(map(deadline, reports))

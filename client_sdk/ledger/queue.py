@@ -32,7 +32,7 @@ STOPPED = "stopped"
 
 
 class Leaving(NamedTuple):
-    """The time until the next reports are sent, in seconds, and the Unix time."""
+    """When the next reports are sent: in ``in_s`` seconds, at the Unix time ``leaves_s``."""
 
     in_s: float
     leaves_s: float
@@ -41,8 +41,8 @@ class Leaving(NamedTuple):
 def enqueue(connection: sqlite3.Connection, report: Report, release_s: int = 0, leaves_s: float = 0.0) -> None:
     """Put a report into the queue; it is not sent before ``release_s`` (Unix seconds).
 
-    The report is sent at ``leaves_s``; only a flush sends it earlier. In a full queue, the reports
-    with windows that close first are dropped and counted.
+    The report is sent at ``leaves_s``; only a flush sends it earlier. If the queue is full, the
+    reports whose windows close first are dropped and counted.
     """
     connection.execute(
         "INSERT INTO queue (metric, edition, window, symbol, deadline, release, leaves) VALUES (?, ?, ?, ?, ?, ?, ?)",
@@ -69,20 +69,20 @@ def due(connection: sqlite3.Connection, now_s: float, *, hurried: bool) -> list[
 
 
 def next_leaving(connection: sqlite3.Connection, now_s: float) -> Leaving | None:
-    """Return when the next report is due; None without a future random time."""
+    """Return when the next report is due; None if no report waits for its random time."""
     earliest = "SELECT MIN(leaves) FROM queue WHERE leaves > ?"
     leaves_s: float | None = connection.execute(earliest, (now_s,)).fetchone()[0]
     return None if leaves_s is None else Leaving(leaves_s - now_s, leaves_s)
 
 
 def next_release_s(connection: sqlite3.Connection, now_s: float) -> list[int]:
-    """Return the next release time of held-back reports: one Unix time, or none."""
+    """Return a list with the earliest future ``release_s``; an empty list if there is none."""
     earliest = connection.execute("SELECT MIN(release) FROM queue WHERE release > ?", (now_s,)).fetchone()[0]
     return [] if earliest is None else [int(earliest)]
 
 
 def replace_symbol(connection: sqlite3.Connection, report: Report) -> bool:
-    """Replace the symbol of a waiting report that was never sent; return False without one.
+    """Replace the symbol of a waiting report that was never sent; return False if there is none.
 
     A report that was sent keeps its symbol if it returns to the queue. Otherwise, two different
     reports of one window would be sent, although only one was paid for.
@@ -102,7 +102,7 @@ def deadline(report: Report) -> int:
 
 
 def note_outcome(connection: sqlite3.Connection, report: Report, outcome: ReportOutcome | Refusal) -> None:
-    """Store the outcome of a sent report, even without a response."""
+    """Store the outcome of a sent report, even if no response arrived."""
     connection.execute(
         "INSERT OR REPLACE INTO history VALUES (?, ?, ?, ?, ?)",
         (report.metric, report.edition, report.window, report.symbol, outcome.value),

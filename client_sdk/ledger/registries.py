@@ -37,7 +37,8 @@ _WITH_METRICS: Final = ("queue", "history", "counts", "charges")
 def keep(connection: sqlite3.Connection, source: str) -> bool:
     """Store the text of a registry as the latest; return False if it was already the latest.
 
-    Beyond `MOST_KEPT`, the oldest is deleted. A registry without text is ignored.
+    If more than `MOST_KEPT` registries are stored, the oldest is deleted. A registry without text
+    is ignored.
     """
     digest = hashlib.sha256(source.encode()).hexdigest()
     latest = connection.execute("SELECT digest FROM registries ORDER BY turn DESC LIMIT 1").fetchone()

@@ -33,7 +33,7 @@ class Retry(NamedTuple):
     tried_s: float | None
 
     def wait_s(self, now_s: float, *, hurried: bool) -> float:
-        """Return the seconds until the upload is due, or until it may be sent if ``hurried``."""
+        """Return the seconds until the upload is due or, if ``hurried``, until it may be sent."""
         wait_s = (self.not_before_s if hurried else self.due_s) - now_s
         clock_was_set_back = self.tried_s is not None and now_s < self.tried_s - EXCHANGE_S
         return 0.0 if clock_was_set_back else max(wait_s, 0.0)

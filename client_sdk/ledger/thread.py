@@ -93,7 +93,7 @@ class LedgerThread:
     """Does jobs on one ledger, in one process. Without a path, the ledger is in memory."""
 
     def __init__(self, path: Path | None, open_ledger: Callable[[], sqlite3.Connection]) -> None:
-        """Prepare. The first job starts the thread, which then calls ``open_ledger``."""
+        """Store the settings. The first job starts the thread, which then calls ``open_ledger``."""
         self.path = path
         self.process = forks.this_process()
         self.is_open = False
@@ -163,12 +163,13 @@ class LedgerThread:
     def do_first(self, work: Work) -> None:
         """Do work in a write transaction of its own, just before the next job that writes.
 
-        If the work fails, the next job fails, too. The work is repeated before the following job.
+        If the work fails, the next job fails, too. The work is then tried again before the job
+        after the failed job.
         """
         self._first.append(work)
 
     def pause(self, pause: forks.Pause) -> None:
-        """Close the connection after the jobs queued so far. Open no other during the pause."""
+        """Close the connection after the jobs queued so far. Keep it closed during the pause."""
         self._jobs.put(pause)
 
     def reopen(self, timeout_s: float = 0.0) -> None:
