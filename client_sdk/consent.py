@@ -1,7 +1,8 @@
 """Asks the user once, stores the choice, and applies the rules that override it.
 
-`decide` is a pure function that applies one table of rules. The other functions read the
-environment and the stored choice. `client_sdk.Telemetry` reads neither of them.
+`decide` is a pure function that applies one table of rules. `current` and `ask` read the
+environment and the stored choice. `client_sdk.Telemetry` reads neither the environment nor the
+stored choice.
 
 ```python
 url = "https://telemetry.example.com"
@@ -85,7 +86,7 @@ class Choice(NamedTuple):
 
 
 class Terms(NamedTuple):
-    """The terms of an agreement to a metric. The agreement also covers lower costs.
+    """The terms of a user's agreement to a metric. The agreement also covers a lower cost.
 
     Attributes:
         meaning: a digest of the metric, its reason, its window and its purposes.
@@ -157,7 +158,7 @@ def _first_set(environment: Mapping[str, str], names: Iterable[str]) -> str:
 
 
 def machine_files(platform: str = sys.platform, environment: Mapping[str, str] = os.environ) -> tuple[Path, ...]:
-    """Return the files that turn telemetry off for a whole machine, by platform."""
+    """Return the paths of files that turn telemetry off for a whole machine of a given platform."""
     match platform:
         case "win32":
             return (Path(environment.get("PROGRAMDATA", r"C:\ProgramData")) / "Hearsay" / "disabled",)
@@ -192,7 +193,7 @@ def _is_among(known: Mapping[str, Terms], name: str, now: Terms) -> bool:
 
 
 def ceilings_of(registry: Registry) -> dict[str, int]:
-    """Return the app's ceilings by name. The name contains the window, such as ``per_week``."""
+    """Return the app's ceilings by name. A name may contain the window, such as ``per_week``."""
     budget = registry.budget
     return {
         f"per_{budget.window}" if ceiling == "per_window" else str(ceiling): most
@@ -216,7 +217,8 @@ def current(
     Args:
         registry: the app's registry, or the path of its file.
         collector: the collector's URL.
-        data_dir: the app's folder, as for `client_sdk.Telemetry`. With None, no choice is stored.
+        data_dir: the app's folder, as for `client_sdk.Telemetry`. If None, there is no stored
+            choice.
         variable: the app's own environment variable, such as ``NOTES_TELEMETRY``. The value 1
             agrees to everything for this run, and any other value suppresses telemetry.
 
@@ -350,13 +352,13 @@ def ask(  # noqa: PLR0913 the arguments of Telemetry, and how to ask
         collector: the same as for `current`.
         data_dir: the same as for `current`.
         variable: the same as for `current`.
-        language: a language of the SDK or the registry.
+        language: a language in which the SDK or the registry has sentences.
         prompt: asks in the app's own way, for example in a dialog. The function gets the names of
             the metrics and the lines to show, and returns the consent. If the user does not choose,
             the function returns None, and the user is asked again at the next start.
 
     Raises:
-        LanguageError: if there are no sentences in the language.
+        LanguageError: if neither the SDK nor the registry has sentences in the language.
         RegistryError, ValueError, TypeError: as `current` does.
     """
     registry = registry_of(registry)

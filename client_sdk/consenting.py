@@ -50,8 +50,8 @@ class Consenting(Disclosure):
 
         * Setting False or an empty set has the effect of `forget`.
         * A new set of purposes drops the waiting reports and counts of all metrics that it does not
-          cover. Answers to newly covered metrics are recorded immediately. With strategy ``sample``
-          or ``pace``, or with ``fill_in``, these answers are recorded from the next window on.
+          cover. Answers to newly covered metrics are recorded immediately or, with strategy
+          ``sample`` or ``pace`` or with ``fill_in``, from the next window on.
         * In a suppressed run, the value is ``SUPPRESSED``, which is false.
 
         >>> telemetry.consent
@@ -134,7 +134,7 @@ class Consenting(Disclosure):
             self._begin()
 
     def _agree_at_start(self, path: Path, agreed: Consent) -> None:
-        """Apply the consent at the program's start to the ledger, before anything else is written.
+        """Apply the consent passed by the app to the ledger, before anything else is written.
 
         When this method returns, the data that the consent does not cover is deleted. With a slow
         disk or a busy ledger, the data is deleted later, but before anything else is written.

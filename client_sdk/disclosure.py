@@ -58,9 +58,9 @@ class Disclosure:
         <FlushOutcome.NOTHING_WAITING: 'nothing_waiting'>
 
         Returns:
-            The outcome and the time of the next attempt, as soon as nothing more can be sent now,
-            or after ``timeout_s`` seconds. The result is true only if no report is left to send,
-            except reports that wait for their window to end.
+            The outcome and the time of the next attempt. The method returns as soon as nothing more
+            can be sent now, but at the latest after ``timeout_s`` seconds. The result is true only
+            if no report is left to send, except reports that wait for their window to end.
 
         Raises:
             TypeError: if ``strict``, and ``timeout_s`` is not a number. Without ``strict``, other
@@ -215,7 +215,7 @@ class Disclosure:
         return dict(sorted((Counter(lost) + process.mistakes.counts).items()))
 
     def _ask(self, work: Callable[[sqlite3.Connection], T], empty: T, timeout_s: float = READ_DEADLINE_S) -> T:
-        """Read the ledger. Without a ledger and without consent, return ``empty``."""
+        """Read the ledger. If there is neither a ledger nor consent, return ``empty``."""
         if not self._schedule.agreement.consent and self._path is not None and not ledger_file.exists(self._path):
             return empty
         return self._run(work, timeout_s, begin=READ)

@@ -52,7 +52,8 @@ class Gathering(Disclosure):
         Args:
             metric: the name of a metric of kind ``count``.
             by: the number to add, at least 0. The sum is capped at the metric's ``max``. A random
-                number replaces a value that is not a whole number, as in `record`.
+                number replaces a value that is not a whole number, as a random answer replaces an
+                invalid answer to `record`.
 
         Returns:
             ``COUNTED``, or the reason why nothing was counted, within 100 ms. After ``BUSY``, the
@@ -76,7 +77,7 @@ class Gathering(Disclosure):
         return self._count(definition, added)
 
     def active(self, metric: str) -> Recorded:
-        """Store today (UTC) as a day of use. The number of days is reported after the window.
+        """Store today (UTC) as a day of use. The number of days is reported after the window ends.
 
         Each day of use is stored in the ledger's file until no future report can include it.
         Further calls on the same day change nothing.

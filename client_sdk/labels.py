@@ -70,5 +70,5 @@ class Labeler:
 
 
 def reported(metric: Metric, symbol: int, say: Sentences) -> str:
-    """Describe a reported symbol by its most likely answers, in words."""
+    """Describe a reported symbol in words, by the answers that most likely lead to it."""
     return metric.kind.reported(metric.channel.last_step, symbol, metric.labels, say)

@@ -86,7 +86,10 @@ class Processes:
 
     @property
     def current(self) -> Process:
-        """The objects of this process, without a lock: a child could inherit a locked lock."""
+        """The objects of this process.
+
+        No lock is used, because a child process could inherit a locked lock.
+        """
         this = forks.this_process()
         return self._by_process.get(this) or self._by_process.setdefault(this, self._new())
 

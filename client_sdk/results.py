@@ -351,5 +351,5 @@ class Decision(NamedTuple):
 
     @property
     def declined(self) -> frozenset[str]:
-        """The metrics that the user has refused while agreeing to others."""
+        """The metrics that the user has refused while agreeing to other metrics."""
         return self.withheld.difference(self.undecided)

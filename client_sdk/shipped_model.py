@@ -41,11 +41,11 @@ class ShippedModel:
         name: the metric that trained the model.
         intercept: the constant term of the weighted sum.
         norm: the maximum norm of the vector of scaled features. Longer vectors are shortened. None
-            if the values of each feature are grouped into cells.
+            if the values of each feature are grouped into ranges or categories, called *cells*.
         features: the features, in the registry's order.
         weights: for each feature, one weight per coordinate or, if ``norm`` is None, one per cell.
-        is_of_yes_and_no: whether the label is yes or no. For yes or no, the weighted sum is the
-            log-odds of yes; otherwise, the sum is the predicted number.
+        is_of_yes_and_no: whether the label, which the model predicts, is yes or no. For yes or no,
+            the weighted sum is the log-odds of yes; otherwise, the sum is the predicted number.
     """
 
     name: str

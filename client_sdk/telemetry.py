@@ -91,11 +91,12 @@ class Telemetry(Gathering, Consenting):
                 the directory and stores the ledger's file in it. If None, everything stays in
                 memory: the budget lasts as long as this object, and a child process has no ledger.
             consent: the user's consent. True covers every metric, and False covers none. A set of
-                purposes, such as ``{"usage"}``, covers each metric with all of its ``consent``
-                purposes in the set. A metric without a purpose needs True. Waiting reports that a
-                set does not cover are dropped, even if ``consent`` is extended later. A decision of
-                `client_sdk.consent.ask` or ``current`` can be passed instead. Only these two
-                functions read the environment and the user's stored choice.
+                purposes, such as ``{"usage"}``, covers a metric if the set contains all purposes
+                that the registry lists under ``consent`` for that metric. A metric without a
+                purpose needs True. Waiting reports that a set does not cover are dropped, even if
+                ``consent`` is extended later. A decision of `client_sdk.consent.ask` or ``current``
+                can be passed instead. Only these two functions read the environment and the user's
+                stored choice.
             clock: returns Unix seconds.
             coins: the source of randomness. Only tests replace the coins, together with
                 ``transport``.
@@ -103,8 +104,9 @@ class Telemetry(Gathering, Consenting):
             allow_plain_http: whether ``collector`` may be an http URL of another machine. Allow
                 this only within your own network, because anyone on the path can read and answer
                 the uploads.
-            transport: an object that replaces HTTP and sends uploads, without ``upload_key``. The
-                object's ``post(body)`` returns a `client_sdk.Reply`, or None without a response.
+            transport: an object that sends uploads instead of HTTP. ``upload_key`` is then not
+                used. The object's ``post(body)`` returns a `client_sdk.Reply`, or None without a
+                response.
             on_budget: called soon after a fraction of the lifetime budget has been spent. The
                 arguments are the fraction and a `BudgetStatus`. The function is called once per
                 fraction and process, in the thread that sends uploads. Uploads wait until the
@@ -127,10 +129,11 @@ class Telemetry(Gathering, Consenting):
                 name or blanks; if it is an http URL of another machine without
                 ``allow_plain_http``; if ``data_dir`` is an empty string, begins with ``~`` or
                 contains a NUL; if ``upload_key`` is not printable ASCII without blanks; if a
-                fraction is not above 0 or is above 1; if ``coins`` are passed without a
-                ``transport``; if ``sender`` is neither "thread" nor "process", or is "process"
-                without a ``data_dir`` or with a ``transport``; if ``strata`` names an undefined
-                variable; or if a ``trial`` uses a remote collector without HEARSAY_TRIAL=1.
+                fraction in ``warn_at`` is not above 0, or is above 1; if ``coins`` are passed
+                without a ``transport``; if ``sender`` is neither "thread" nor "process", or is
+                "process" without a ``data_dir`` or with a ``transport``; if ``strata`` names an
+                undefined variable; or if a ``trial`` uses a remote collector without
+                HEARSAY_TRIAL=1.
             TypeError: if ``registry`` is neither a registry nor a path; if ``data_dir`` is neither
                 None nor a path; if ``consent`` is neither a bool nor a set of strings; if
                 ``warn_at`` is not a list of numbers; if ``upload_key`` is neither None nor a
@@ -258,7 +261,7 @@ class Telemetry(Gathering, Consenting):
         return definition if self._schedule.agreement.takes(definition.name) else Recorded.NO_CONSENT
 
     def _named(self, metric: object, call: str) -> Metric | UnknownMetricError | OutsideDomainError:
-        """Return the metric, or an error without the name, which may in fact be an answer."""
+        """Return the metric, or an error that omits the name, because the name may be an answer."""
         definition: Metric | None = None
         with contextlib.suppress(Exception):  # an app may pass any object, even one whose hash raises an error
             definition = self._registry.metrics.get(metric)  # type: ignore[call-overload] # as above

@@ -46,7 +46,7 @@ SUMMER = datetime(2026, 7, 1, 12, tzinfo=UTC)
 class FakeClock:
     """A clock that moves only when a test advances it: ``Telemetry(…, clock=FakeClock())``.
 
-    Windows and dates depend on this clock. The timeout of `Telemetry.flush` does not.
+    Windows and dates depend on this clock. The timeout of `Telemetry.flush` does not depend on it.
 
     Attributes:
         now: the current instant.
@@ -76,7 +76,8 @@ class KeptUploads:
 
     Attributes:
         bodies: the bytes of every upload, in the order of sending.
-        is_online: whether uploads are acknowledged. The response then counts every report.
+        is_online: whether uploads are acknowledged. The response then says that every report was
+            counted.
     """
 
     def __init__(self) -> None:
@@ -101,8 +102,8 @@ class SeededCoins(PrfCoins):
     """Coins that are the same in every run of a test: ``Telemetry(…, coins=SeededCoins(1))``.
 
     A `Telemetry` without a ``transport`` refuses these coins. Permanent answers, and the metrics
-    and windows that ``sample`` and ``pace`` select, do not depend on these coins. The ledger's
-    secret, which is always random, determines them.
+    and windows that ``sample`` and ``pace`` select, do not depend on these coins, but on the
+    ledger's secret, which is always random.
     """
 
     __slots__ = ()
@@ -223,7 +224,7 @@ def _call_at_once(telemetry: Telemetry, metric: str, function: Callable[[], obje
 
 
 def _keeping(original: Callable[..., None], recorded: Answers) -> Callable[..., None]:
-    """Return a constructor of `Telemetry` that, without a transport, keeps all in memory."""
+    """Return a constructor of `Telemetry` that, without a transport, keeps all data in memory."""
 
     @wraps(original)
     def keeping(*arguments: object, **options: object) -> None:

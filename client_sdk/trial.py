@@ -1,7 +1,8 @@
 """Runs a trial of an app, which prints each step of an answer on standard error.
 
-Trials are for developers. No other part of the SDK shows true answers. A trial prints true answers
-on standard error only, never through ``logging``, which may write to a file or to another machine.
+Trials are for developers. Only a trial shows true answers; no other part of the SDK does. A trial
+prints true answers on standard error only, never through ``logging``, which may write to a file or
+to another machine.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """The commands of hearsay-client that do not read an app's ledger, such as ``check``.
 
-Apart from the self-test, the modules import only `client_sdk.protocol` and `client_sdk.consent`.
-Each command is a function that returns an `Outcome` and prints nothing.
+Apart from `selftest`, these modules import only `client_sdk.protocol` and `client_sdk.consent` from
+the rest of the SDK. Each command is a function that returns an `Outcome` and prints nothing.
 """
 
 from __future__ import annotations

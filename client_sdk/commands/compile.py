@@ -2,7 +2,7 @@
 
 The browser SDK neither reads TOML nor computes probabilities. The module contains the metrics, with
 each mechanism's probabilities as exact integers. A registry is refused if it needs a feature that
-the target cannot provide. For example, permanent answers need a stored secret.
+the chosen `Target` cannot provide. For example, permanent answers need a stored secret.
 
 The module is JavaScript, with TypeScript declarations in a second file. Integers that may exceed
 2**53 (probabilities and charges) are written as decimal strings. The module imports only the
@@ -157,7 +157,7 @@ def _unstated_year(budget: Budget) -> Iterator[str]:
 
 
 def _year_nanos(budget: Budget) -> int:
-    """Return the maximum cost in a calendar year if storage is deleted after every window."""
+    """Return the maximum cost in a calendar year if the user clears storage in every window."""
     return IN_YEAR[budget.window] * budget.per_window_nanos
 
 
@@ -230,7 +230,7 @@ def sentences_for(registry: Registry, language: str) -> dict[str, str]:
 
 
 def compiled(metric: Metric) -> dict[str, Any]:
-    """Return a metric in the format of the SDK, without empty keys."""
+    """Return a metric in the format of the SDK for browsers and Node, without empty keys."""
     parts = {
         "purpose": metric.purpose,
         "kind": metric.kind.name,

@@ -5,7 +5,8 @@
 * ``release`` adds a registry to its history, so that collectors still count reports of older apps.
 * ``completion`` prints a script with which a shell completes commands and options.
 
-This module parses these commands, and carries out the short commands.
+This module carries out these four commands. It also parses the options of commands in other
+modules, such as ``compile``.
 """
 
 from __future__ import annotations
@@ -200,7 +201,7 @@ def init(path: Path, app: str | None, today: date) -> Outcome:
 
 
 def _write_new(path: Path, content: bytes) -> None:
-    """Write a new file; delete it on failure, because it would block the next attempt."""
+    """Write a new file; delete it on failure, because any file would block the next attempt."""
     path.open("xb").close()
     try:
         path.write_bytes(content)

@@ -1,4 +1,4 @@
-"""Sends waiting reports: the times, the uploads, and the treatment of responses.
+"""Decides when waiting reports are sent, sends them in uploads, and handles the responses.
 
-Only `transport` imports the library ``requests``.
+Of these modules, only `transport` imports the library ``requests``.
 """

@@ -1,7 +1,7 @@
 """A limit for the total time of an exchange over HTTP.
 
-A socket's own timeout restarts with every byte that arrives. A response that arrives byte by byte
-could take forever.
+A socket's own timeout restarts with every byte that arrives. With this timeout alone, a response
+that arrives byte by byte could take forever.
 """
 
 from __future__ import annotations
@@ -32,8 +32,8 @@ class ExchangeDeadline:
         flushes at its exit.
 
         Raises:
-            TimeoutError: if the exchange took longer than the limit, even with a response. A
-                shortened response may look complete.
+            TimeoutError: if the exchange took longer than the limit, even if a response arrived.
+                The response may be truncated and still look complete.
         """
         timer = threading.Timer(self._limit_s, self._cut)
         timer.daemon = True
@@ -51,7 +51,7 @@ class ExchangeDeadline:
                 raise TimeoutError
 
     def watching(self, pool: Any) -> Any:  # noqa: ANN401 a pool of urllib3, which is not imported here
-        """Change and return a connection pool. This deadline can then close new connections."""
+        """Return a connection pool, changed so that this deadline can close its new connections."""
         watch = self._watch
 
         class Watched(type(pool).ConnectionCls):  # type: ignore[misc] # the class is an argument's

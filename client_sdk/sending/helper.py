@@ -2,7 +2,7 @@
 
 Each report is sent at a random time within a minute, and many programs do not run that long. A
 program with waiting reports starts the helper when the program ends. The helper waits for these
-times, and sends the reports in the ledger's file. The helper records nothing. Each ledger has at
+times, and sends the reports in the ledger's file. The helper records no answers. Each ledger has at
 most one helper at a time.
 """
 
@@ -90,7 +90,7 @@ def main(  # noqa: PLR0913 all settings of a helper, as it receives them
     groups: Mapping[str, str] = outbox.ALL_TOGETHER,
     held: int | None = None,
 ) -> None:
-    """Run as the helper of a ledger, unless one is running. Send the reports that are due soon."""
+    """Send the reports of a ledger that are due soon, unless another helper is running."""
     helper, has_more = Helper(Path(path), app, collector, upload_key, allow_plain_http, groups), False
     transport = HttpTransport(collector, upload_key, allow_plain_http=allow_plain_http)
     with contextlib.suppress(LedgerError, OSError), detached.alone(_lock_of(Path(path)), held) as lock:
@@ -101,10 +101,10 @@ def main(  # noqa: PLR0913 all settings of a helper, as it receives them
 
 
 class BriefLedger:
-    """A ledger with a file that is open only during transactions. A helper mostly waits."""
+    """A ledger whose file is open only during transactions, because a helper mostly waits."""
 
     def __init__(self, path: Path, app: str) -> None:
-        """Take the file and the required app."""
+        """Store the ledger's path, and the name of the app that must own the ledger."""
         self._path = path
         self._app = app
 
@@ -138,7 +138,7 @@ def send(  # noqa: PLR0913 tests pass other clocks
     groups: Mapping[str, str] = outbox.ALL_TOGETHER,
     monotonic: Callable[[], float] = time.monotonic,
 ) -> bool:
-    """Send the reports that are due within `LIFE_S`; return whether more are due later.
+    """Send the reports that are due within `LIFE_S`; return whether more reports are due later.
 
     Only the first attempt may send an earlier upload again. Otherwise, the collector would see two
     uploads in a row and know that they come from the same device. For the same reason, new reports

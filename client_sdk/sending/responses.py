@@ -1,6 +1,6 @@
 """Decides from the response whether an upload is acknowledged, rejected or sent again.
 
-An upload is given up only if the response proves that the collector itself rejects these bytes. Any
+An upload is given up only if the response proves that the collector itself rejects the upload. Any
 other response may come from another server on the way, such as a proxy or a Wi-Fi login page. The
 upload is then sent again.
 """
@@ -56,13 +56,13 @@ class Acknowledged(NamedTuple):
 
 
 class Rejected(NamedTuple):
-    """The collector will never accept these bytes."""
+    """The collector will never accept the upload."""
 
     status: int
 
 
 class Transient(NamedTuple):
-    """The same bytes must be sent again.
+    """The upload must be sent again, with the same bytes.
 
     Attributes:
         retry_after_s: the minimum number of seconds to wait, from 0 to `RETRY_AFTER_CEILING_S`.

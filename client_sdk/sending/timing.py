@@ -3,7 +3,7 @@
 A new report is sent at a random time within a minute after it was recorded. The time is chosen and
 stored in the ledger when the report is recorded (`client_sdk.ledger.queue`). If the program ends
 earlier, a later run sends the report after this time. An observer who knows when programs run
-learns only the random time.
+learns only the random time, not the time of recording.
 
 Each upload has its own retry time, stored by `client_sdk.ledger.retry_times`. The response to one
 upload affects neither the time nor the content of another upload.
@@ -114,7 +114,7 @@ class Departures:
         return min(self.next_s, math.inf if self.news_s is None else self.news_s)
 
     def next_departure(self, now_s: float, clock_s: float) -> Departure:
-        """Return when to send a report recorded now: with other reports, or at a random time."""
+        """Return when to send a report recorded now: at a planned departure or a random time."""
         if self._departure.at_s <= now_s:
             in_s = self.uniform(0.0, SPREAD_S)
             self._departure = Departure(now_s + in_s, clock_s + in_s)
@@ -135,7 +135,7 @@ class Departures:
         self.look_later(now_s + self.uniform(0.0, SPREAD_S))
 
     def look_later(self, at_s: float) -> None:
-        """Plan a look at the given time, or earlier for a new report."""
+        """Plan a look at the given time. A new report may still make the look earlier."""
         self.news_s, self.rests = at_s, True
 
     def take(self, now_s: float) -> tuple[bool, Retry | None]:

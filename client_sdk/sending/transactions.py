@@ -95,9 +95,9 @@ def attempt(  # noqa: PLR0913 everything that an attempt uses
     """Find an upload, send it once if the user still agrees, and apply the outcome to the ledger.
 
     ``run`` runs a function in a transaction, and ``look`` finds the upload. ``before`` is called
-    between this transaction and the request. ``note`` is called before the outcome is applied.
-    ``note`` gets the upload's id, the response, the outcome and a sentence for developers about a
-    problem, or None.
+    between this transaction and the request. ``note`` is called before the outcome is applied. The
+    arguments of ``note`` are the upload's id, the response, the outcome, and a sentence for
+    developers about a problem. Without a problem, None replaces the sentence.
     """
     parcel, found = run(look)
     before()

@@ -62,8 +62,8 @@ class Uploader:
         """Store the settings; `start`, `notify`, `expect` or `flush` starts the thread.
 
         ``clock`` returns the Unix time, which determines windows. ``uniform`` returns a random
-        delay between two numbers of seconds. ``watch`` calls the app when the spent budget reaches
-        a fraction.
+        delay between two numbers of seconds. ``watch`` calls the app when the device has spent a
+        fraction of its lifetime budget that the app has chosen.
         """
         self.problem: str | None = None
         self._ledger_thread = ledger_thread
@@ -91,7 +91,7 @@ class Uploader:
             self._wake()
 
     def departure(self, clock_s: float) -> Departure:
-        """Return when to send a report recorded now: within a minute, together with others."""
+        """Return when to send a report recorded now: within a minute, with other new reports."""
         with self._changed:
             return self._departures.next_departure(time.monotonic(), clock_s)
 
@@ -272,7 +272,7 @@ class Uploader:
                     self._is_refused = True
 
     def _follow_up(self) -> None:
-        """Erase traces of deleted counts, and call the app if much of the budget is spent."""
+        """Erase traces of deleted counts, and let ``watch`` check the spent budget."""
         if self._schedule.dues.has_leftovers:
             with contextlib.suppress(LedgerBusyError):
                 self._ledger_thread.run(erase.empty_log, LEDGER_DEADLINE_S, begin=BARE)
