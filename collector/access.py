@@ -81,7 +81,7 @@ class Access:
     """All keys of a collector, in the file's order.
 
     Attributes:
-        uploads_are_open: whether anybody may report. The access file must say so explicitly.
+        uploads_are_open: whether anybody may report. The access file must permit this explicitly.
     """
 
     keys: tuple[AccessKey, ...]
@@ -100,7 +100,7 @@ class Access:
 
     @classmethod
     def of_token(cls, token: str) -> Access:
-        """Return the permissions without an access file.
+        """Return the permissions that apply if there is no access file.
 
         Anybody may report, and the holder of one token may read all tallies.
         """

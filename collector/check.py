@@ -1,6 +1,6 @@
 """Checks the registry, the access file and the store before a deployment.
 
-A check changes no file and no store. A check that writes a test key also removes it.
+A check changes no file, and leaves the store as it was: a test key that a check writes is removed.
 """
 
 from __future__ import annotations
@@ -210,7 +210,7 @@ def _server_summary(servers: list[tuple[str, str]]) -> str:
 
 
 def _not_forgetful(connection: Connection) -> set[str]:
-    """Return the names in FORGETFUL of settings that exist and have another value."""
+    """Return the names of the settings in FORGETFUL that the server has with another value."""
     return {name for name, (value, _) in FORGETFUL.items() if setting(connection, name) not in (value, None)}
 
 

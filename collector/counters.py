@@ -169,7 +169,7 @@ class WorkerCounters:
             self._cells[_CELL[name, ""]] = value
 
     def add_counted(self, *uploads: CountedUpload) -> None:
-        """Count uploads and their reports. For a duplicate, count only the upload.
+        """Count uploads and their reports. For a duplicate, count the upload, but not its reports.
 
         An upload counts as refused if all of its reports are refused.
         """
@@ -210,8 +210,8 @@ class Totals:
         """Return the durations of an operation's requests.
 
         Returns:
-            The number of requests in each bucket and, at the end, of slower requests. Then the sum
-            of all durations in seconds.
+            A list with the number of requests in each bucket and, as its last element, the number
+            of slower requests; and the sum of all durations in seconds.
         """
         first = _HISTOGRAM[operation]
         *buckets, sum_ns = self._cells[first : first + _HISTOGRAM_CELLS]

@@ -1,4 +1,4 @@
-"""Judges an upload: decides which reports are counted, and why others are refused. Without IO.
+"""Judges an upload: decides which reports are counted, and why the others are refused. Without IO.
 
 All reports of a metric, edition and window share one decision, the *ruling*. Windows and grace
 periods begin and end at whole seconds. A ruling is therefore computed once per second instead of
@@ -134,7 +134,7 @@ _Rule = Callable[[str, str, str], _Ruling]
 
 
 class _Second(NamedTuple):
-    """The cached function that returns the rulings of one second, with the values that it uses."""
+    """The cached function that returns rulings for one second, with the values that it uses."""
 
     registry: Registry
     once: frozenset[str]
@@ -155,7 +155,7 @@ def judge(  # noqa: PLR0913 the settings by name
     once: frozenset[str] = NONE_ONCE,
     allowance: Allowance | None = None,
 ) -> Judgement:
-    """Judge each report of an upload separately. A refused report does not affect the others.
+    """Judge each report of an upload separately. A refused report affects no other report.
 
     Args:
         upload: the upload.

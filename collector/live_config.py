@@ -1,4 +1,4 @@
-"""The definitions and keys that the collector uses. They may change while the collector runs.
+"""The collector's metric definitions and access keys, which may change while the collector runs.
 
 The main process reloads the access file when the file changes, and all files on a signal. The
 workers read the result from a shared file.
@@ -39,7 +39,7 @@ _log = logging.getLogger(__name__)
 
 @dataclass(frozen=True)
 class Served:
-    """The definitions and keys that are in use at one time.
+    """The metric definitions and the access keys that are in use at one time.
 
     Attributes:
         registry: the definitions of the metrics, including former definitions.

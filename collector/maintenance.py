@@ -124,7 +124,8 @@ class Maintenance:
     def tick(self, monotonic_s: float) -> None:
         """Do the work that is due now.
 
-        The append-only file is also rewritten after a window was closed.
+        Besides the rewrites at fixed intervals, the append-only file is rewritten after a window
+        was closed.
         """
         try:
             self.health = self.health._replace(**self._every_tick()._asdict())

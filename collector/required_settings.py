@@ -75,8 +75,8 @@ def _why(wrong: Mapping[str, str]) -> str:
 class Durability(StrEnum):
     """The places where counted reports are stored before their upload is acknowledged.
 
-    ``fsync``: the store's disk. ``replicated``: also the disks of replicas. No report is then lost
-    if a server is lost.
+    ``fsync``: the store's disk. ``replicated``: also the disks of replicas. With ``replicated``, no
+    report is lost if a server is lost.
     """
 
     FSYNC = "fsync"

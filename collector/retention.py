@@ -1,4 +1,4 @@
-"""Deletes ("retires") tallies after their retention, or because a command requests it.
+"""Deletes ("retires") tallies when their retention is over or a command requests it.
 
 Only tallies of closed windows are retired. The windows remain closed, so later reports are refused
 and cannot recreate a tally. Upload ids expire by themselves.
@@ -8,9 +8,9 @@ two steps. First, the tally's name is removed from the index of every shard; the
 deleted. After reading a tally, a reader checks the index again. If the tally is still in the index,
 its counts were complete.
 
-During a retirement, another set contains the tally's name. The next retirement finishes an
-interrupted retirement. Meanwhile, readers get none of the metric's tallies in that window (see
-`RedisStore`).
+During a retirement, the set ``{shard}:going`` contains the tally's name (see
+`collector.store.keys`). The next retirement finishes an interrupted retirement. Meanwhile, readers
+get none of the metric's tallies in that window (see `RedisStore`).
 """
 
 from __future__ import annotations
@@ -93,7 +93,7 @@ def before(store: Retirable, first_kept: Window) -> list[TallyName]:
 
 
 def expired(store: Retirable, registry: Registry, *, now_s: float, grace_s: int) -> list[TallyName]:
-    """Return the tallies of closed windows after their retention.
+    """Return the tallies of closed windows whose retention is over.
 
     The retention begins at the end of the grace period. Metrics without a retention are left out.
     """
@@ -111,7 +111,7 @@ def expired(store: Retirable, registry: Registry, *, now_s: float, grace_s: int)
 
 
 class Retention:
-    """Retires tallies after their retention, at most once an hour."""
+    """Retires the tallies whose retention is over, at most once an hour."""
 
     def __init__(
         self,
@@ -129,7 +129,7 @@ class Retention:
         self._next_s = float("-inf")
 
     def __call__(self) -> None:
-        """Retire the tallies that are due, at most once an hour.
+        """Retire the tallies whose retention is over, unless this was done within the last hour.
 
         After a failure, try again RETRY_INTERVAL_S later.
         """

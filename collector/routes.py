@@ -167,7 +167,7 @@ def get_readyz() -> Response:
 
 
 def _tagged(body: bytes) -> Response:
-    """Return a JSON document with an ETag. A client with this ETag gets only changes."""
+    """Return a JSON document, or status 304 if the client sent the ETag of this document."""
     response = Response(body, mimetype=JSON, headers={"Cache-Control": "no-cache"})
     response.set_etag(sha256(body).hexdigest()[:32])
     response.make_conditional(request)

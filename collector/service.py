@@ -1,6 +1,6 @@
 """Runs the collector's service.
 
-The store starts first, then the periodic tasks, then the workers. The end has the reverse order.
+The store starts first, then the periodic tasks, then the workers. They end in the reverse order.
 """
 
 from __future__ import annotations
@@ -85,7 +85,7 @@ def serve(config: CollectorConfig) -> None:
 
     Raises:
         ConfigError: if the address, the store or the data directory cannot be used.
-        ModuleNotFoundError: if Flask is missing. Otherwise, only the workers would notice.
+        ModuleNotFoundError: if Flask is missing. Without this check, only the workers would notice.
         RegistryError: if the registry cannot be used.
     """
     if find_spec("flask") is None:
@@ -170,7 +170,7 @@ ALLOWING = "--allow-unknown-editions"
 def admit(store: RedisStore, registry: Registry) -> frozenset[str]:
     """Check that a registry's tallies fit into a store, and record its editions in the store.
 
-    Warn of stopped metrics that the registry does not define.
+    Log a warning about stopped metrics that the registry does not define.
 
     Returns:
         All editions that collectors on this store have ever accepted, as METRIC:EDITION.
@@ -187,7 +187,7 @@ def admit(store: RedisStore, registry: Registry) -> frozenset[str]:
 
 
 def _readmit(config: CollectorConfig, store: RedisStore, registry: Registry) -> frozenset[str]:
-    """Admit a reloaded registry. Refuse missing editions, unless the option allows them."""
+    """Admit a reloaded registry. Refuse missing editions, unless ``config`` allows them."""
     if not config.allows_unknown_editions:
         require_known_editions(store, registry, grace_s=config.grace_s)
     return admit(store, registry)

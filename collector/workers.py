@@ -1,4 +1,4 @@
-"""The worker processes: their address, start and end."""
+"""Starts and ends the worker processes, and finds the address on which they listen."""
 
 from __future__ import annotations
 
@@ -117,7 +117,7 @@ def run_workers(
 
 
 def begin_worker() -> None:
-    """Make this worker end if the main process dies, and always end without a traceback."""
+    """Make this worker end if the main process dies, and never print a traceback at its end."""
     os.environ.pop(VARIABLE, None)  # only the main process notifies systemd
     # a whole process group may receive this signal, for example when a terminal closes
     signal.signal(signal.SIGHUP, signal.SIG_IGN)

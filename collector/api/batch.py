@@ -135,7 +135,7 @@ def _decode_verdict(body: bytes) -> Verdict:
     """Parse a verdict.
 
     If the store remembers the upload's id, the verdict is that of an earlier upload with this id.
-    The number of reports may then differ.
+    That upload may have had another number of reports.
     """
     document = json.loads(body)
     return Verdict.decode(body, document["accepted"] + len(document["refused"]))

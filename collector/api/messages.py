@@ -44,8 +44,9 @@ if TYPE_CHECKING:
 def read_body(environ: Mapping[str, Any], media_type: str, limit: int) -> bytes:
     """Return the body of a WSGI request of at most ``limit`` bytes.
 
-    The number of bytes must match the Content-Length, because a server passes on a truncated body
-    as complete. Chunked bodies are refused: WSGI does not tell whether the last chunk has arrived.
+    The number of bytes must match the Content-Length, because a WSGI server passes on a truncated
+    body as if it were complete. Chunked bodies are refused: WSGI does not tell whether the last
+    chunk has arrived.
 
     Raises:
         ProblemError: 415 for another media type or a content encoding, 411 for a chunked body, 413
@@ -83,7 +84,7 @@ def too_large(limit: int) -> ProblemError:
 
 
 def _read(stream: BinaryIO, limit: int) -> bytes:
-    """Read up to ``limit`` bytes. A single read may stop early."""
+    """Read up to ``limit`` bytes. One read of the stream may return fewer bytes."""
     body = stream.read(limit)
     while len(body) < limit and (part := stream.read(limit - len(body))):
         body += part

@@ -24,8 +24,8 @@ TITLES = {HTTPStatus.REQUEST_ENTITY_TOO_LARGE: "Request Entity Too Large"}
 class Problem(Enum):
     """The problems of the API, each with a status and a sentence for people.
 
-    A problem's code is its name in lowercase. The names after the sentence are headers that only
-    responses with this problem have.
+    A problem's code is its name in lowercase. The value of each member is a status, a sentence, and
+    the names of the headers that only responses with this problem have.
     """
 
     INVALID_JSON = 400, "The body must be JSON in UTF-8, without duplicate members."

@@ -1,7 +1,8 @@
 """Backups of a store. A backup can be restored into an empty store.
 
 A backup is NDJSON. `lines` defines the format, `store_reader` reads a store, and `store_filler`
-fills a store. The store may count during an export. The backup then has these properties:
+fills a store. Collectors may count uploads in the store during an export. The backup then has these
+properties:
 
 * A shard's *cut* is its state at one instant. The backup contains the cut of every shard. An upload
   belongs to one shard, so the backup contains either the upload's id and all its counts, or

@@ -20,7 +20,8 @@ def backup(
     Args:
         reader: reads the store.
         app: the name of the app, or None if it is unknown.
-        on_ids: called before each line with ids of uploads, with the number of these ids.
+        on_ids: called before each line that contains ids of uploads. The argument is the number of
+            ids in the line.
         on_line: called with every line except the last, which marks the end.
 
     Raises:

@@ -73,10 +73,11 @@ class Header(Struct, frozen=True, forbid_unknown_fields=True, tag_field="line", 
 
 
 class Bucket(Struct, frozen=True, forbid_unknown_fields=True, tag_field="line", tag="uploads"):
-    """A bucket of remembered uploads.
+    """Some of the remembered uploads, which the store keeps together in a *bucket*.
 
     Attributes:
-        latest_end: the end (Unix seconds) of the window under which the store keeps the ids.
+        latest_end: the end (Unix seconds) of the latest window in which each of these uploads has a
+            counted report.
         expires_at: the time (Unix seconds) at which the ids expire.
         members: for each upload, the id (16 bytes) and the record of its counted reports (see
             `pack` in `collector.store.count_script`).
@@ -102,7 +103,7 @@ class ClosedWindows(Struct, frozen=True, forbid_unknown_fields=True, tag_field="
 
 
 class Editions(Struct, frozen=True, forbid_unknown_fields=True, tag_field="line", tag="editions"):
-    """The editions that the store remembers. Merging small strata needs this line.
+    """The editions that the store remembers, which are needed for merging small strata.
 
     Attributes:
         own: maps each edition to its metric's own edition (see `OwnEditions` in

@@ -44,8 +44,8 @@ class Backup(NamedTuple):
     """A description of the contents of a backup.
 
     Attributes:
-        ids: the number of remembered uploads. Uploads that arrived during the export may count
-            twice.
+        ids: the number of remembered uploads. Uploads that arrived during the export may be
+            included twice in this number.
         digest: the SHA-256 digest that identifies the backup, in hex.
         demand: the memory that the restored backup needs.
     """
@@ -183,8 +183,8 @@ def restore(path: Path, backup: Backup, filler: StoreFiller, on_ids: Callable[[i
 class Alphabets:
     """Checks that the lines of a backup agree on the number of symbols of each edition.
 
-    All strata of a metric must have the same number. Otherwise, readers could not add up the
-    tallies.
+    All strata of a metric must have the same number of symbols. Otherwise, readers could not add up
+    the tallies.
     """
 
     def __init__(self, registry: Registry | None = None) -> None:

@@ -208,8 +208,8 @@ class StoreFiller:
         ``tallies`` contains the names of all tallies in the backup. ``grace_s`` is None if unknown.
 
         Raises:
-            ConfigError: if the store has other tallies. A collector may then have counted uploads
-                of the backup again during the import.
+            ConfigError: if the store has tallies that are not in ``tallies``. A collector may then
+                have counted uploads of the backup again during the import.
         """
         elsewhere = (
             self.store.run(shard, "EXISTS", keys.of_shard(shard, keys.TALLIES))
@@ -256,7 +256,7 @@ class Demand:
         self._largest: tuple[int, TallyLine] | None = None
 
     def add(self, number: int, line: BackupLine) -> None:
-        """Add the memory of the line with this number. An error message may name the line."""
+        """Add the memory that a line needs. ``number`` is the line's number, for error messages."""
         match line:
             case TallyLine():
                 self.tally_bytes += COUNTER_BYTES * line.symbols + 3 * (NAME_BYTES + len(line.name))

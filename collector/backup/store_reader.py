@@ -101,7 +101,7 @@ class ShardCut:
 
 
 class StoreReader:
-    """Reads a store, even while collectors count. This needs no permission to write.
+    """Reads a store, even while collectors count. No permission to write is needed.
 
     Every method raises StoreUnavailableError if the store does not respond.
     """
@@ -134,7 +134,7 @@ class StoreReader:
         return "; ".join(servers)
 
     def buckets(self, shard: int) -> Iterator[StoredBucket]:
-        """Yield the buckets of a shard. Each is read at a different time."""
+        """Yield the buckets of a shard. Each bucket is read at a different time."""
         cursor = b"0"
         while True:
             cursor, page = self.store.run(shard, "EVAL_RO", READ_BUCKETS, 1, keys.prefix(shard), cursor, keys.IDS)
@@ -143,11 +143,11 @@ class StoreReader:
                 return
 
     def cut(self, shard: int, known: Mapping[bytes, BucketState]) -> ShardCut:
-        """Return a shard's content at one instant, without unchanged known buckets.
+        """Return a shard's content at one instant, without the known buckets that have not changed.
 
-        The server counts nothing in this step. The step is short because these buckets are left
-        out. ``known`` contains the state of each bucket that `buckets` has yielded, by the bucket's
-        key.
+        The server counts nothing while it reads this content. Reading is fast, because these
+        buckets are left out. ``known`` contains the state of each bucket that `buckets` has
+        yielded, by the bucket's key.
         """
         lines = b"".join(b"%b %d %d\n" % (key, *state) for key, state in known.items())
         changed, closed, index, open_parts = self.store.run(shard, "EVAL_RO", CUT, 1, keys.prefix(shard), lines)

@@ -1,4 +1,4 @@
-"""The command line: all commands, error messages, and ``hearsay-collector key``."""
+"""The collector's command line with its error messages, and ``hearsay-collector key``."""
 
 from __future__ import annotations
 

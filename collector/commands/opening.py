@@ -1,6 +1,7 @@
 """Functions that open the store of a command, or start it.
 
-They are separate from the options so that a relay, which has no store, starts without redis-py.
+The functions are not in the module of the options, so that a relay, which has no store, starts
+without redis-py.
 """
 
 from __future__ import annotations

@@ -60,7 +60,8 @@ LONGEST_PATH = 93
 def require_trusted(data_dir: Path) -> None:
     """Refuse a directory in which other users can replace the store's files, with a ConfigError.
 
-    Root may use anybody's directory. The operator chose the directory, so its group is trusted.
+    Root may use anybody's directory. The operator chose the directory, so the members of the
+    directory's group are trusted.
     """
     status = data_dir.stat()
     if status.st_uid not in (os.geteuid(), ROOT) and os.geteuid() != ROOT:

@@ -1,4 +1,4 @@
-"""The *mark*, a file that records how long the embedded store's files were.
+"""The *mark*, a file that records the lengths of the embedded store's files.
 
 About once a second, the collector records the length of each increment file (see `aof`). It also
 records a checksum of the bytes within this length. These bytes are acknowledged data.
@@ -83,7 +83,7 @@ class Mark:
             return {}
 
     def note(self, sizes: Mapping[str, int]) -> None:
-        """Write the lengths of the increments to the mark. These bytes must be on disk.
+        """Write the lengths of the increments to the mark. The files must be on disk up to there.
 
         Raises:
             UnnotedError: if the mark cannot be written.

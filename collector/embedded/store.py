@@ -217,7 +217,7 @@ class EmbeddedStore:
         return next((advice for code, advice in DISK_ADVICE.items() if os.strerror(code) in words), None)
 
     def _let_go(self) -> None:
-        """Close the lifeline. A running guardian then ends the store and itself."""
+        """Close the pipe to the guardian. A running guardian then ends the store and itself."""
         if self._lifeline is not None:
             os.close(self._lifeline)
             self._lifeline = None

@@ -95,7 +95,7 @@ class Guardian:
 
 
 def _report(status: int) -> None:
-    """Send the store's exit status to the collector. A signal has a negative number.
+    """Send the store's exit status to the collector: negative if a signal ended the store.
 
     This function never delays a restart, even if the collector does not read.
     """

@@ -121,8 +121,8 @@ class PackedCommand(NamedTuple):
     """A command, encoded for sending. Sending a command twice must be safe.
 
     Attributes:
-        tag: the text that determines the slot. It is the prefix of a shard's keys, or the name of a
-            key that belongs to no shard.
+        tag: the text that determines the cluster's slot for the command. It is the prefix of a
+            shard's keys, or the name of a key that belongs to no shard.
     """
 
     tag: str

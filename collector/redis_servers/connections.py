@@ -291,7 +291,7 @@ def answers(url: str) -> bool:
 
 
 def before_an_answer(url: str, measure: Callable[[], Measured]) -> Measured | None:
-    """Measure something while the same server process responds before and afterwards.
+    """Measure something between two responses of the same server process.
 
     The process has then completed every write that began before the measurement. With ``appendfsync
     always``, these writes are on disk.

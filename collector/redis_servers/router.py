@@ -221,8 +221,8 @@ class Router:
     def _home(self, call: _Call, tag: str) -> Address:
         """Return the server that has the keys of a tag.
 
-        If that server is unknown, return the server that has failed least often in this call. The
-        server may redirect.
+        If that server is unknown, return the server that has failed least often in this call. That
+        server may redirect the request to another server.
         """
         home = self._homes.get(tag)
         if home is not None:

@@ -69,8 +69,8 @@ def parse_info(answer: bytes) -> dict[str, str]:
 def history(facts: dict[str, str]) -> str:
     """Return the id of a master's replication history. Empty for a replica.
 
-    A server that becomes a master begins a new history. With the same id, the server has been the
-    master without interruption, and still has all its data.
+    A server that becomes a master begins a new history. If the id has not changed, the server has
+    been the master without interruption, and still has all its data.
 
     ``facts`` is the section ``replication`` of INFO.
     """
@@ -106,7 +106,7 @@ def require_kept(connection: Connection, promise: Promise, *, is_cluster: bool) 
 
 
 def replicas(connection: Connection) -> list[Address] | None:
-    """Return the addresses of a master's replicas in sync. For a replica, return None."""
+    """Return the addresses of a master's replicas that are in sync; None for a replica."""
     facts = info(connection, "replication")
     if facts["role"] != "master":
         return None
@@ -135,7 +135,8 @@ def replicas_of_slot(connection: Connection, slot: int) -> Replicas:
     A failed master that was replaced may also come back. The failed master then copies the data of
     the present master, and only later appears as a replica. Before the copy, nodes vote for the
     failed master only if the validity factor is 0. After the copy, the failed master may become
-    master without the writes that followed the copy. It is included once the copy may have begun.
+    master without the writes that followed the copy. The failed master is included once the copy
+    may have begun.
     """
     takes_over_in_any_state = setting(connection, VALIDITY_FACTOR) == "0"
     members = _members_of_shard(connection, slot)

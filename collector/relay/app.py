@@ -66,7 +66,8 @@ A relay allows twice as many connections, so there is always a connection for th
 class Room:
     """Limits the number and the bytes of held uploads.
 
-    Only complete uploads count. `Arrivals` limits the bodies that are still arriving.
+    Only uploads that have arrived completely count towards the limits. `Arrivals` limits the bodies
+    that are still arriving.
     """
 
     def __init__(self, max_uploads: int, max_bytes: int = MAX_HELD_BYTES) -> None:
@@ -224,7 +225,8 @@ class Arrivals:
     async def receiving(self) -> AsyncIterator[None]:
         """Limit the time of the context, in which the caller receives one body.
 
-        If too many bodies are arriving, wait first, and give up the body that began first.
+        If too many bodies are arriving, wait until the body that began first has had MOMENT_S
+        seconds, and then give up that body.
 
         Raises:
             ProblemError: 408 if the body takes too long, or is given up for another body.

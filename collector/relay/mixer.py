@@ -125,7 +125,7 @@ _Held: TypeAlias = HeldUpload["asyncio.Future[LineAnswer]"]
 
 
 class Mixer:
-    """Gathers uploads, sends them in batches, and passes on the collector's response to each."""
+    """Gathers uploads, sends them in batches, and passes on the response to each upload."""
 
     def __init__(
         self,

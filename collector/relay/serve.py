@@ -99,7 +99,7 @@ def relay_app(config: RelayConfig, counts: SharedCounters | None = None) -> Rela
 
 
 def _allow_files(needed: int) -> None:
-    """Allow this process and its children to have enough open files. Each connection needs one.
+    """Allow this process and its children to have one open file for each connection.
 
     Raises:
         ConfigError: if the system does not allow so many open files.

@@ -305,7 +305,8 @@ def read_answer(answer: bytes, judgement: Judgement) -> CountedUpload | QuotaExc
 def verdict_again(judgement: Judgement, reports: int, counted: Collection[int]) -> Verdict:
     """Return the verdict on an upload that was already counted.
 
-    ``judgement`` is current. ``reports`` and ``counted`` describe the upload when it was counted.
+    ``judgement`` is the present judgement of the upload. ``reports`` and ``counted`` describe the
+    upload when it was counted.
     """
     refused = dict(judgement.refused)
     return Verdict(

@@ -53,7 +53,8 @@ class Purpose(Enum):
 def require_usable(facts: Mapping[str, str], purpose: Purpose = Purpose.USE) -> None:
     """Refuse a store that was never used, has another schema, or contains only part of a backup.
 
-    The rest of a backup may still be imported.
+    With Purpose.IMPORT, a store that contains only part of a backup is accepted, so that the rest
+    can be imported.
 
     Raises:
         ConfigError: if the store cannot be used.
@@ -112,7 +113,7 @@ def require_facts(facts: Mapping[str, str], shard_names: Sequence[str | None]) -
 
 
 def name_to_go_on_with(facts: Mapping[str, str], shard_names: Sequence[str | None]) -> str | None:
-    """Return the name of the store that remains on the servers, or None without a name.
+    """Return the name of the store that remains on the servers, or None if no name remains.
 
     The name in the facts is used only if every shard has received the name. Otherwise, a collector
     may have mistaken the emptied servers for a new store.

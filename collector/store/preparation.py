@@ -112,9 +112,9 @@ def agree_on_app(store: Shards, app: str, *, renames: bool = False) -> None:
 def accept_lost_shards(store: Shards) -> list[str]:
     """Make lost shards a part of the store again. These shards begin empty.
 
-    Nothing is counted in a shard without the store's name. Windows that are closed in the other
-    shards are closed before the name is written. Running collectors then continue without a
-    restart.
+    Nothing is counted in a shard without the store's name. Before the name is written to a lost
+    shard, the windows that are closed in the other shards are closed in the lost shard, too.
+    Running collectors then continue without a restart.
 
     Returns:
         Descriptions of the permanently lost data, for people.

@@ -184,8 +184,8 @@ def _asked(name: str) -> tuple[str, str]:
 def require_grace(store: RedisStore, facts: Mapping[str, str], grace_s: int) -> None:
     """Refuse a longer grace period (seconds) while windows are open.
 
-    The previous grace period determines how long the store keeps an upload's id. If its windows
-    then stayed open for longer, the upload could be sent and counted again.
+    The previous grace period determines how long the store keeps an upload's id. If the windows of
+    its reports stayed open after the id has expired, the upload could be sent and counted again.
 
     Raises:
         ConfigError: if the new grace period is longer and a window is open.

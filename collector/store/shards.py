@@ -1,8 +1,8 @@
-"""The shards of a store on Redis or Valkey: sends commands to shards, and detects lost shards.
+"""Sends commands to the shards of a store on Redis or Valkey, and detects lost shards.
 
-A shard is one part of a store: keys that are always on the same server. A key contains the store's
-name. In a shard that was emptied or replaced, the name is missing. Results that combine all shards
-are then incomplete, so this module checks the names.
+A shard is one part of a store: keys that are always on the same server. One key of each shard
+contains the store's name. In a shard that was emptied or replaced, the name is missing. Results
+that combine all shards are then incomplete, so this module checks the names.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ class Logs:
 
         Returns:
             Whether all servers that respond have begun the rewrite. False if a server is still busy
-            with an earlier rewrite. The next call then asks only these servers.
+            with an earlier rewrite. The next call then asks only the servers that were busy.
         """
         servers = self._connections.servers()
         due = self._waiting.intersection(servers) or servers
@@ -327,7 +327,7 @@ def _name_of(shard: int) -> tuple[str, str]:
 
 
 def _decoded(flat: Sequence[bytes]) -> dict[str, str]:
-    """Return a dictionary from a hash, a list in which names and values alternate."""
+    """Return a dictionary from a server's hash, a list in which names and values alternate."""
     return {name.decode(): value.decode() for name, value in zip(flat[::2], flat[1::2], strict=True)}
 
 

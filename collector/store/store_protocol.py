@@ -19,7 +19,7 @@ class CountedUpload(NamedTuple):
         verdict: the verdict on each report. It accepts the same reports whenever the upload is
             sent.
         is_duplicate: whether the upload's id was remembered, so that nothing was counted this time.
-            The collector itself may send an upload twice if a connection to the store breaks.
+            The collector itself may send an upload to the store twice if a connection breaks.
     """
 
     verdict: Verdict
@@ -90,9 +90,9 @@ class TallyStore(Protocol):
         the store keeps nothing of the upload.
 
         If the id is remembered, the reports that were counted the first time are accepted, and the
-        others are refused. Nothing is charged to the allowance. The judgement provides the reasons
-        for the refusals. A refused report that could be counted now gets a reason that makes the
-        device send the report again in another upload.
+        upload's other reports are refused. Nothing is charged to the allowance. The judgement
+        provides the reasons for the refusals. A refused report that could be counted now gets a
+        reason that makes the device send the report again in another upload.
 
         Raises:
             QuotaExceededError: if the remaining allowance is too small for the accepted reports.
@@ -112,7 +112,7 @@ class TallyStore(Protocol):
         """Return the names of the closed windows.
 
         This method is called every second, so it does not wait for the replicas. ``closed_tallies``
-        does.
+        waits for the replicas.
         """
 
     def half_closed_windows(self) -> frozenset[str]:
