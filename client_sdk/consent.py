@@ -35,7 +35,7 @@ from client_sdk.protocol.sentences import ENGLISH, PURPOSE, Sentences, require_l
 from client_sdk.results import SUPPRESSED, Consent, Decision, Rule, warn
 
 FILE_NAME: Final = "consent.json"
-"""The file in the app's folder that stores the choice. Opting out does not delete it."""
+"""The file in the app's folder that stores the choice. Opting out does not delete the file."""
 
 OFF: Final = ("", "0", "false")
 """Values with which ``DO_NOT_TRACK`` or a variable of `CI_VARIABLES` counts as unset."""

@@ -33,12 +33,12 @@ if TYPE_CHECKING:
     from client_sdk.sending.helper import Helper
 
 REQUEST_DEADLINE_S = 0.3
-"""How long, in seconds, an exiting program waits for a request in progress. After a longer request,
-the next run sends the same upload again, with the same id."""
+"""How long, in seconds, an exiting program waits for a request in progress. If the request takes
+longer, the next run sends the same upload again, with the same id."""
 
 LEDGER_DEADLINE_S = 1.0
-"""How long, in seconds, an exiting program then waits for the ledger to store answers and to close.
-Only a hanging disk takes this long."""
+"""How long, in seconds, an exiting program waits for the ledger to store answers and to close,
+after it has waited for a request. Only a hanging disk takes this long."""
 
 
 class Process:

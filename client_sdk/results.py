@@ -269,8 +269,9 @@ class BudgetStatus(NamedTuple):
 
 
 WARN_AT = (0.8, 0.95)
-"""The default fractions of the lifetime ceiling at which the app is called. At 0.8, there is time
-left for a release with fewer metrics. At 0.95, the device will soon stop reporting."""
+"""The default fractions of the lifetime ceiling at which the app's callback is called. At 0.8,
+there is time left for a release with fewer metrics. At 0.95, the device will soon stop
+reporting."""
 
 OnBudget = Callable[[float, BudgetStatus], object]
 """A callback that gets the reached fraction of the lifetime budget, and the budget's status."""

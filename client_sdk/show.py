@@ -37,7 +37,7 @@ if TYPE_CHECKING:
 
 
 DIGITS = 9
-"""The number of decimals of a privacy loss. Losses are charged in billionths."""
+"""The number of decimals with which a privacy loss is shown. Losses are charged in billionths."""
 
 SHOWN = 8
 """The maximum number of reports shown without ``--all``. The latest reports are shown."""

@@ -30,7 +30,8 @@ if TYPE_CHECKING:
     from _typeshed.wsgi import StartResponse, WSGIApplication, WSGIEnvironment
 
 RETRY_AFTER_S = 5
-"""Seconds after which a client may retry if the store is down. A restart takes this long."""
+"""Seconds after which a client may retry if the store is down. The store takes this long to
+restart."""
 
 FULL_RETRY_AFTER_S = 600
 """Seconds after which a client may retry if the store's memory is full.

@@ -100,7 +100,7 @@ OPERATION_NAMES = (*(operation.name for operation in OPERATIONS), OTHER)
 UPLOADS, REPORTS, PROBLEMS, STORE_ERRORS = "uploads", "reports", "problems", "store_errors"
 
 RELAYED, BATCHES, HELD, OLDEST_NS = "relayed", "batches", "held", "oldest_ns"
-"""The counters that only relays have. The values of the last two may decrease."""
+"""The counters that only relays have. The values of HELD and OLDEST_NS may decrease."""
 
 ANSWERED, UNANSWERED = "answered", "unanswered"
 

@@ -53,7 +53,7 @@ CALL_S = 5.0
 or a local database takes less time."""
 
 HELD_S = CALL_S + 2.0
-"""How long, in seconds, a placeholder is held back, even from a flush."""
+"""How long, in seconds, a placeholder waits before it may be sent, even by a flush."""
 
 CLAIM_S = 1.0
 """How long, in seconds, `Provider.provide` waits for the claim. Opening a ledger takes 30 ms on an

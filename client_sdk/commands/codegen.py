@@ -78,7 +78,8 @@ class Metrics:
 
 
 _CLASSES = "class Metric(Generic[Answer]):"
-"""The first line of the first class in `_HEAD`. The type of the purposes is inserted above."""
+"""The first line of the first class in `_HEAD`. The type of the purposes is inserted above this
+line."""
 
 
 def codegen(path: Path, output: Path | None) -> Outcome:

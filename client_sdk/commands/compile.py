@@ -52,7 +52,7 @@ MECHANISMS: Final = (
 """The mechanisms of the SDK for browsers and Node."""
 
 SENTENCES: Final = ("consent", "history", "number", "outcome", "reported")
-"""The key prefixes of the sentences that the SDK shows."""
+"""The key prefixes of the sentences that the SDK for browsers and Node shows."""
 
 EVIDENCE: Final = "evidence"
 """The key of the sentence about what a report reveals, for metrics in the module."""

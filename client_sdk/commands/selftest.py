@@ -47,10 +47,11 @@ EACH: Final = 60
 """The number of reports that a process would write without being killed."""
 
 KILLED_AFTER: Final = (5, 20, 40)
-"""The number of acknowledged reports after which a process is killed, while it writes the next."""
+"""The number of acknowledged reports after which a process is killed, while it writes the next
+report."""
 
 LOOKS: Final = 100_000
-"""The number of readings of the clock, in a few hundredths of a second."""
+"""The number of readings of the clock, which together take a few hundredths of a second."""
 
 SET_S: Final = 1.0
 """The largest drift, in seconds, between the wall clock and the monotonic clock during the check.

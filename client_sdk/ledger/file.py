@@ -28,7 +28,7 @@ SCHEMA_VERSION = 1
 
 BUSY_TIMEOUT_S = 0.05
 """How long, in seconds, one statement waits while another process uses the file. The fsync of a
-commit takes less time, and `record` may take more."""
+commit takes less time, and `record` may take more time."""
 
 SECRET_BYTES = 32
 """The length of the secret in bytes, equal to the length of an HMAC-SHA-256."""

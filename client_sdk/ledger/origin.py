@@ -31,7 +31,7 @@ MACHINE_IDS = (Path("/etc/machine-id"), Path("/var/lib/dbus/machine-id"))
 """The files in which systemd and D-Bus store the id of an installation. Containers have no id."""
 
 _UNINITIALIZED = b"uninitialized"
-"""The content of the first of these files until systemd generates an id, during the first boot
+"""The content of ``/etc/machine-id`` until systemd generates an id, during the first boot
 (machine-id(5))."""
 
 WINDOWS_KEY = r"SOFTWARE\Microsoft\Cryptography"

@@ -20,9 +20,9 @@ fill the user's disk. Reports that wait for the end of their window have a separ
 same size. Other reports then cannot displace the reports of metrics with a fill."""
 
 SPREAD_S = 60.0
-"""The period, in seconds, in which a report is sent at a random time. The arrival then does not
-reveal when the user did something. If the time of a report is farther ahead, the clock was set
-back: the report is sent at once."""
+"""The period, in seconds, in which a report is sent at a random time. The report's arrival then
+does not reveal when the user did something. A report whose time is more than this period ahead is
+sent at once, because the clock was set back."""
 
 
 REJECTED = "rejected"

@@ -30,13 +30,13 @@ sleeps."""
 
 
 LIFE_S = 120.0
-"""How long, in seconds, a helper runs without its last request. A report is due within a minute. If
-it becomes due during a request, which takes at most a minute, it gets a new random time within
-another minute. Another helper sends later reports."""
+"""How long, in seconds, a helper runs, not counting its last request. A report is due within a
+minute. If it becomes due during a request, which takes at most a minute, it gets a new random time
+within another minute. Another helper sends later reports."""
 
 HEAD_START_S = 2.0
 """How long, in seconds, a program with a helper waits before it sends earlier programs' reports.
-Most of these programs end earlier, and leave the sending to the helper."""
+Most programs with a helper end earlier, and leave the sending to the helper."""
 
 CONNECT_TIMEOUT_S = 10.0
 READ_TIMEOUT_S = 30.0

@@ -25,7 +25,8 @@ MAX_BULK_UPLOADS = 1000
 """Maximum uploads in a batch. A worker counts a batch in a few hundredths of a second."""
 
 MAX_ANSWER_BYTES = 12_288 * MAX_BULK_UPLOADS
-"""Maximum bytes of a response. A verdict on 256 refused reports takes less than 12 KiB."""
+"""Maximum bytes of the response to a batch. A verdict on 256 refused reports takes less than 12
+KiB."""
 
 
 class LineProblem(NamedTuple):

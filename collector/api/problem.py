@@ -18,7 +18,8 @@ if TYPE_CHECKING:
 MEDIA_TYPE = "application/problem+json"
 
 TITLES = {HTTPStatus.REQUEST_ENTITY_TOO_LARGE: "Request Entity Too Large"}
-"""Titles that differ between versions of Python. The proxy settings in `docker` use the same."""
+"""Titles that differ between versions of Python. The proxy settings in `docker` use the same
+titles."""
 
 
 class Problem(Enum):

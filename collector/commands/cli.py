@@ -150,7 +150,7 @@ STORE_COMMANDS: Final = {
     "import": "collector.commands.backup:import_store",
     "retire": "collector.commands.windows:retire",
 }
-"""The same for the commands of ``hearsay-collector store``."""
+"""The module and the function of each command of ``hearsay-collector store``."""
 
 
 @click.group(cls=ErrorReportingGroup, modules=COMMANDS)

@@ -29,7 +29,8 @@ ROOT = 0
 AS_SERVED = "run this as the user of the service, with a --data-dir that this user can write to"
 
 LOCK_TIMEOUT_S = 3.0
-"""How long to wait for the lock, in seconds. A killed collector's store needs only moments."""
+"""How long to wait for the lock, in seconds. The store of a killed collector ends within
+moments."""
 
 MOUNT_AGAIN = "see the system log for why its disk became read-only, and remount it for writing"
 
@@ -54,7 +55,8 @@ SOCKET = "store.sock"
 TEMPORARY_PREFIX = "hearsay-"
 
 LONGEST_PATH = 93
-"""Maximum bytes of the socket's path. Some systems allow 104, and the server uses a few."""
+"""Maximum bytes of the socket's path. Some systems allow only 104 bytes, and the server adds a few
+bytes to the path."""
 
 
 def require_trusted(data_dir: Path) -> None:

@@ -24,7 +24,8 @@ from pathlib import Path
 
 FIRST_DELAY_S = 0.1
 LONGEST_DELAY_S = 10.0
-"""The longest wait between two starts, in seconds. Each wait doubles the previous wait."""
+"""The longest wait between two starts, in seconds. Each wait is twice as long as the previous
+one."""
 
 STEADY_AFTER_S = 60.0
 """After running for this many seconds, a store restarts quickly again."""

@@ -28,7 +28,7 @@ Clients and a rewrite of the append-only file need the remaining memory.
 ROOM = 0.70
 """Below this used fraction, a server that was nearly full has enough free memory again.
 
-If both limits were equal, a memory use near the limit would repeat the warning.
+If this limit and `NEARLY_FULL` were equal, a memory use near the limit would repeat the warning.
 """
 
 LOOK_INTERVAL_S = 10.0

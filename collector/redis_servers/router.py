@@ -27,7 +27,7 @@ moving.
 """
 
 FIRST_PAUSE_S = 0.005
-"""The first pause while a slot moves. Each pause doubles the previous pause.
+"""The first pause while a slot moves. Each pause is twice as long as the previous one.
 
 All pauses together last about a second.
 """

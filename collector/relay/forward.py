@@ -44,7 +44,7 @@ A collector waits 5 seconds for its store. A device waits 30 seconds for the rel
 """
 
 DEADLINE_S = 14.0
-"""How long the whole exchange may take, including connecting, in seconds."""
+"""How long a whole exchange may take, from connecting to the end of the response, in seconds."""
 
 _CHUNK_BYTES = 65_536
 

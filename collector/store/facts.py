@@ -31,7 +31,7 @@ APP_FIELD = "app"
 """The field with the name of the app to which the store belongs."""
 
 NAMED_FIELD, NAMED = "named", "1"
-"""A field, and its value, that is written once every shard has received the store's name."""
+"""A field and its value, which are written once every shard has received the store's name."""
 
 IMPORTING, IMPORTED = "importing", "imported"
 """The fields with the SHA-256 digest of a backup, during its import and after the import."""
