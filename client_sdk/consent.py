@@ -141,7 +141,7 @@ def decide(
         environment: the variables of the environment.
         files: the existing files of `machine_files`.
         stored: the result of `standing` for the stored choice.
-        variable: the app's own variable; None without a variable.
+        variable: the app's own variable; None if the app has no variable.
     """
     own = "" if variable is None else environment.get(variable, "").strip()
     rules: tuple[tuple[Rule, Consent, str], ...] = (

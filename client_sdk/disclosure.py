@@ -1,6 +1,6 @@
 """The methods of `Telemetry` that send reports, and show reports, spent budget and problems.
 
-This module never handles answers, and handles reports only after they were sent.
+The methods in this module never handle answers, and handle reports only after they were sent.
 """
 
 from __future__ import annotations
@@ -49,7 +49,7 @@ class Disclosure:
     def flush(self, timeout_s: float = 5.0) -> Flushed:
         """Send waiting reports now, and wait for the result.
 
-        New reports are sent in new uploads. Without new reports, one earlier upload without a
+        New reports are sent in new uploads. Without new reports, one earlier upload that has had no
         response is sent again before its planned retry. Sending several uploads at once would show
         that they come from the same device. A delay that the collector has requested still applies.
         A temporarily refused report still waits for its planned time.
@@ -87,7 +87,7 @@ class Disclosure:
 
     @property
     def problem(self) -> str | None:
-        """The latest problem with clock, ledger or uploads, with advice; None without a problem.
+        """The latest problem with clock, ledger or uploads, with advice; None if there is none.
 
         >>> telemetry.problem is None
         True
@@ -125,11 +125,11 @@ class Disclosure:
         []
 
         Args:
-            language: a language of the SDK or the registry.
+            language: a language in which the SDK or the registry has sentences.
 
         Raises:
             LedgerError: if the ledger cannot be read, or this object is closed.
-            LanguageError: if there are no sentences in the language.
+            LanguageError: if neither the SDK nor the registry has sentences in the language.
         """
         from client_sdk.labels import Labeler  # noqa: PLC0415 takes 13 ms
 
@@ -149,10 +149,10 @@ class Disclosure:
         '# What acme asks, and what it can learn'
 
         Args:
-            language: a language of the SDK or the registry.
+            language: a language in which the SDK or the registry has sentences.
 
         Raises:
-            LanguageError: if there are no sentences in the language.
+            LanguageError: if neither the SDK nor the registry has sentences in the language.
         """
         from client_sdk.protocol.statement import statement  # noqa: PLC0415 takes 3 ms
 

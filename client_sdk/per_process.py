@@ -159,7 +159,7 @@ class Processes:
 
 
 def watch_of(registry: Registry, on_budget: OnBudget | None, warn_at: Sequence[float]) -> BudgetWatch | None:
-    """Return the object that calls ``on_budget``; None without such a function."""
+    """Return the object that calls ``on_budget``; None if there is no such function."""
     if on_budget is None:
         return None
     from client_sdk.answers.budget_alerts import BudgetWatch  # noqa: PLC0415 takes 1 ms
@@ -177,7 +177,7 @@ def helper_of(  # noqa: PLR0913, PLR0917 what a helper must know
     *,
     allow_plain_http: bool,
 ) -> Helper | None:
-    """Return the helper that sends reports after the program's exit; None without a helper."""
+    """Return the helper that sends reports after the program's exit; None if no helper is used."""
     if sender == "thread":
         return None
     if sender != "process" or path is None:

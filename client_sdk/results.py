@@ -247,7 +247,7 @@ class BudgetStatus(NamedTuple):
         lifetime_ceiling: the maximum for the device's lifetime.
         month: the current calendar month (UTC).
         month_spent: the cost of all reports made within this month.
-        month_ceiling: the maximum for a month; None without a maximum.
+        month_ceiling: the maximum for a month; None if there is no maximum.
         windows_left: how many more windows the lifetime ceiling can pay for if the device answers
             every metric; None if no metric costs anything.
         ends: the first window in which the lifetime ceiling does not pay for every metric; None if

@@ -105,8 +105,8 @@ class Telemetry(Gathering, Consenting):
                 this only within your own network, because anyone on the path can read and answer
                 the uploads.
             transport: an object that sends uploads instead of HTTP. ``upload_key`` is then not
-                used. The object's ``post(body)`` returns a `client_sdk.Reply`, or None without a
-                response.
+                used. The object's ``post(body)`` returns a `client_sdk.Reply`, or None if there was
+                no response.
             on_budget: called soon after a fraction of the lifetime budget has been spent. The
                 arguments are the fraction and a `BudgetStatus`. The function is called once per
                 fraction and process, in the thread that sends uploads. Uploads wait until the
@@ -277,7 +277,7 @@ class Telemetry(Gathering, Consenting):
     def _mistake(
         self, metric: object, answer: object, call: str = "record"
     ) -> UnknownMetricError | OutsideDomainError | None:
-        """Return an error for a developer's mistake in a call; None without a mistake."""
+        """Return an error for a developer's mistake in a call; None if there is no mistake."""
         definition = self._named(metric, call)
         if not isinstance(definition, Metric):
             return definition

@@ -122,7 +122,7 @@ class TelemetryCommands:
         return decision
 
     def _problem(self) -> LedgerError | None:
-        """Return why nothing is recorded although the user agrees; None without a problem."""
+        """Return why nothing is recorded although the user agrees; None if there is no problem."""
         from client_sdk import show  # noqa: PLC0415 20 ms
 
         path, _ = self._paths()

@@ -157,7 +157,7 @@ def require_ports(port: int, metrics_bind: tuple[str, int] | None) -> None:
 
 
 def require_store_memory(store_memory_bytes: int | None, redis_url: str | None) -> None:
-    """Refuse a memory limit that is too low, or given without an embedded store."""
+    """Refuse a memory limit that is too low, or that is given although no store is embedded."""
     require_option(
         store_memory_bytes is None or redis_url is None,
         "--store-memory is for the embedded store: set maxmemory on the server of --redis",

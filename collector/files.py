@@ -1,4 +1,4 @@
-"""Files that are replaced atomically, and files without a name that processes share."""
+"""Files that are replaced atomically, and shared files that have no name in any folder."""
 
 from __future__ import annotations
 

@@ -117,7 +117,7 @@ class SharedState:
     def latest(self) -> Served:
         """Return the latest complete object. Thread-safe.
 
-        Until the main process has shared another object, repeated calls return the same one.
+        Until the main process has shared another object, repeated calls return the same object.
         """
         while True:
             latest = self._latest  # read it once, because other threads may replace it

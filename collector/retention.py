@@ -95,7 +95,8 @@ def before(store: Retirable, first_kept: Window) -> list[TallyName]:
 def expired(store: Retirable, registry: Registry, *, now_s: float, grace_s: int) -> list[TallyName]:
     """Return the tallies of closed windows whose retention is over.
 
-    The retention begins at the end of the grace period. Metrics without a retention are left out.
+    The retention begins at the end of the grace period. Tallies of metrics that have no retention
+    are left out.
     """
     # former definitions come first, so that the current definition overrides them
     every = {metric.name: metric.retention_days for metric in registry.counted}

@@ -197,7 +197,7 @@ def _announce(host: str, port: int, words: str, log_format: LogFormat) -> None:
 
 
 def _readiness(host: str, port: int) -> HTTPStatus | None:
-    """Return the HTTP status of the service's readiness check, or None if it does not respond."""
+    """Return the HTTP status of the readiness check, or None if the service does not respond."""
     connection = HTTPConnection(host, port, timeout=ANSWER_TIMEOUT_S)
     try:
         connection.request("GET", "/readyz")

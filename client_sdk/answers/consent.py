@@ -1,7 +1,7 @@
 """The user's consent, which covers all metrics, no metrics, or the metrics with some purposes.
 
-A set of purposes covers a metric if it contains all purposes of the metric. Only full consent
-covers a metric without a purpose.
+A set of purposes covers a metric if it contains all purposes of the metric. A metric that has no
+purpose is covered only by full consent.
 """
 
 from __future__ import annotations

@@ -88,7 +88,7 @@ def fill_in(
     coins: Coins,
     randomize: Callable[[Metric, object], Randomized],
 ) -> None:
-    """Queue a "no answer" report for each charge without a report, if the metric has a fill.
+    """Queue a "no answer" report for each charge that has no report, if its metric has a fill.
 
     ``asked`` returns the metric for a slot's metric name, edition and window, or None if the device
     no longer answers the metric. ``randomize`` randomizes an answer to a metric.
@@ -103,7 +103,7 @@ def fill_in(
 
 
 def open_slots(connection: sqlite3.Connection) -> list[SlotKey]:
-    """Return the keys of charges without a report."""
+    """Return the key of each charge that has no report."""
     query = "SELECT metric, edition, window FROM charges WHERE reported = 0"
     return [(metric, edition, window) for metric, edition, window in connection.execute(query).fetchall()]
 

@@ -1,4 +1,4 @@
-"""Starts a Python process that outlives this one. Only one such process runs at a time."""
+"""Starts a Python process that outlives this process. Each lock file allows one such process."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ _WINDOWS_FLAGS = 0x00000008 | 0x00000200 | 0x08000000
 
 
 def can_start() -> bool:
-    """Whether there is a Python executable. Frozen programs and embedded Pythons have none."""
+    """Whether this Python has an executable. Frozen programs and embedded Pythons have none."""
     is_python = Path(sys.executable or "").name.lower().startswith(("python", "pypy"))
     return is_python and not getattr(sys, "frozen", False)
 
@@ -103,7 +103,7 @@ def alone(path: Path, held: int | None = None, *, is_named: bool = True) -> Iter
 
 
 def _named(descriptor: int) -> int:
-    """Return the process id in a file; 0 without an id."""
+    """Return the process id in a file; 0 if the file contains no id."""
     os.lseek(descriptor, 0, os.SEEK_SET)
     text = os.read(descriptor, _DIGITS)
     return int(text) if text.isdigit() else 0

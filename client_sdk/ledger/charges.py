@@ -6,8 +6,8 @@ the day of a charge is no longer known, the charge has a first and a last possib
 then counts towards every period that contains a possible day.
 
 A charge and its report become durable together or not at all. The key of a charge consists of
-metric, edition and window. Each key allows one report. A *slot* is a charge that the device makes
-when a window begins, with or without an answer.
+metric, edition and window. Each key allows one report. A *slot* is a charge that is made when a
+window begins, whether or not an answer follows.
 """
 
 from __future__ import annotations
@@ -95,7 +95,7 @@ def charge(connection: sqlite3.Connection, key: SlotKey, cost: Cost, budget: Bud
 
 
 def slot(connection: sqlite3.Connection, key: SlotKey) -> Slot | None:
-    """Return the state of a charge; None without a charge."""
+    """Return the state of a charge; None if there is no charge with this key."""
     query = "SELECT reported FROM charges WHERE metric = ? AND edition = ? AND window = ?"
     row = connection.execute(query, key).fetchone()
     return None if row is None else Slot(row[0])

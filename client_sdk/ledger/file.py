@@ -96,7 +96,7 @@ def load() -> None:
 
 
 def exists(path: Path) -> bool:
-    """Whether there is a file. Raise a `LedgerError` if its directory cannot be read."""
+    """Whether ``path`` is a file. Raise a `LedgerError` if its directory cannot be read."""
     try:
         path.stat()
     except (FileNotFoundError, NotADirectoryError):

@@ -193,7 +193,7 @@ def _put_under_way(connection: sqlite3.Connection, reports: tuple[Report, ...]) 
 
 
 def _take(connection: sqlite3.Connection, upload_id: str) -> tuple[Report, ...]:
-    """Remove an upload and return its reports; () if another process has already removed it."""
+    """Remove an upload and return its reports; () if another process removed it first."""
     row = connection.execute("DELETE FROM uploads WHERE id = ? RETURNING body", (upload_id,)).fetchone()
     if row is None:
         return ()
@@ -202,7 +202,7 @@ def _take(connection: sqlite3.Connection, upload_id: str) -> tuple[Report, ...]:
 
 
 def _give_up(connection: sqlite3.Connection, now_s: float) -> None:
-    """Drop uploads of closed windows after `MAX_LATE_ATTEMPTS` attempts without a response."""
+    """Drop uploads of closed windows that got no response to `MAX_LATE_ATTEMPTS` attempts."""
     hopeless = "SELECT id FROM uploads WHERE deadline <= ? AND late_attempts >= ?"
     _drop(connection, queue.UNANSWERED, hopeless, (now_s, MAX_LATE_ATTEMPTS))
 

@@ -187,7 +187,7 @@ def _lock_of(path: Path) -> Path:
 
 
 def _leaves_in_s(connection: sqlite3.Connection, now_s: float) -> float | None:
-    """Return the seconds until a report is due: 0 if one is due now, None without a report."""
+    """Return the seconds until a report is due, at least 0; None if no report will be due."""
     if queue.due(connection, now_s, hurried=False):
         return 0.0
     leaving = queue.next_leaving(connection, now_s)

@@ -29,9 +29,9 @@ class Reply(NamedTuple):
 
     Attributes:
         status: the status code.
-        retry_after: the ``Retry-After`` header; None without the header.
+        retry_after: the ``Retry-After`` header; None if the response lacks it.
         body: the body, or the part of it that was read.
-        stopped: the value of the ``Hearsay-Stopped`` header; None without the header.
+        stopped: the value of the ``Hearsay-Stopped`` header; None if the response lacks it.
         has_key: whether the request contained an upload key.
     """
 

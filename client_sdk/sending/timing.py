@@ -86,7 +86,7 @@ class Departures:
 
     Attributes:
         uniform: returns a random delay between two numbers of seconds.
-        news_s: when to look for new reports; None without a planned look.
+        news_s: when to look for new reports; None if no look is planned.
         rests: whether the look at ``news_s`` is planned only for due work.
         wake: when to send an upload again; None if no upload waits.
     """
@@ -104,7 +104,7 @@ class Departures:
 
     @property
     def next_s(self) -> float:
-        """The time of the next attempt to send anything; infinite without a planned attempt."""
+        """The time of the next attempt to send anything; infinite if none is planned."""
         news_s = math.inf if self.news_s is None or self.rests else self.news_s
         return news_s if self.wake is None else min(news_s, self.wake.at_s)
 
@@ -147,7 +147,7 @@ class Departures:
         return news, None if wake is None else wake.retry
 
     def part(self, upload: str, now_s: float) -> None:
-        """Delay the next retry of every upload except this one, which was just sent."""
+        """Delay the next retry of every upload except ``upload``, which was just sent."""
         self._latest = upload
         self._apart_s = now_s + self.uniform(0.0, APART_S)
 
@@ -165,7 +165,7 @@ class Departures:
     def rest(self, now_s: float, due_in_s: float | None, *, keeps_news: bool) -> None:
         """Plan the next look, after a look that found nothing to send.
 
-        ``due_in_s`` is the time until the next due work, in seconds; None without further work.
+        ``due_in_s`` is the time until the next due work, in seconds; None if no work will be due.
         ``keeps_news`` says whether new reports wait because an old upload must be sent first.
         """
         if self.news_s is not None:  # a report was queued during the look
@@ -177,7 +177,7 @@ class Departures:
             self.news_s = now_s + min(due_in_s + self.uniform(0.0, SPREAD_S), LONGEST_REST_S)
 
     def go_on(self, now_s: float, *, news: bool, hurried: bool, flushing: bool) -> None:
-        """After sending new reports, plan a look for more; after a retry, keep the plan.
+        """After sending new reports, plan a look for more reports; after a retry, keep the plan.
 
         New reports that became due during the upload get a new random time. Otherwise, two uploads
         would follow each other directly, and the collector would know that both uploads come from

@@ -165,7 +165,7 @@ class Uploader:
             return None
 
     def stop(self, then: Callable[[], None] = lambda: None) -> None:
-        """Send nothing more. Call ``then`` now or, during a request, in the thread after it."""
+        """Send no more requests. Call ``then`` now or, during a request, after this request."""
         with self._changed:
             self._stopped = True
             self._then = then

@@ -57,8 +57,9 @@ class Header(Struct, frozen=True, forbid_unknown_fields=True, tag_field="line", 
     """The first line, which contains the properties of the store.
 
     Attributes:
-        grace_s: how long a window accepted reports after its end (seconds). None if unknown.
-        app: the app's name. None if unknown.
+        grace_s: how long a window accepted reports after its end (seconds). None if this time is
+            unknown.
+        app: the app's name. None if the name is unknown.
     """
 
     schema: WholeNumber

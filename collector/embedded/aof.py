@@ -52,7 +52,7 @@ def increments_in(folder: Path) -> list[str]:
 
 
 def sequence_of(increment: str) -> int:
-    """Return the sequence number in an increment's file name, or 0 if there is none."""
+    """Return the sequence number in an increment's file name, or 0 if the name has no number."""
     match = _SEQUENCE.search(increment)
     return int(match[1]) if match else 0
 

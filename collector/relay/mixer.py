@@ -142,7 +142,8 @@ class Mixer:
             post: sends the body of a batch and returns the response, or raises
                 CollectorUnavailableError. Called in threads.
             gather_s: maximum number of seconds for which a batch gathers uploads.
-            uniform: the source of random times, a function that returns a float between two others.
+            uniform: the source of random times, a function that returns a random float between its
+                two arguments.
             permute: the source of random orders.
             counters: counts batches for the metrics.
         """

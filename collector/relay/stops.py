@@ -254,7 +254,8 @@ class StopsReader:
             file: the file that stores the stops.
             get_registry: returns the collector's registry, or raises CollectorUnavailableError.
             clock: returns Unix seconds.
-            uniform: the source of random times, a function that returns a float between two others.
+            uniform: the source of random times, a function that returns a random float between its
+                two arguments.
         """
         self._file = file
         self._get_registry = get_registry

@@ -79,7 +79,7 @@ def _name_all_shards(store: Shards, facts: Mapping[str, str]) -> None:
 
 
 def app_of(store: Shards) -> str | None:
-    """Return the name of the app to which the store belongs, or None if unknown."""
+    """Return the name of the app to which the store belongs, or None if no app is recorded."""
     return store.facts().get(APP_FIELD)
 
 

@@ -16,8 +16,8 @@ class CountedUpload(NamedTuple):
     """The store's response to an upload that was counted, now or earlier.
 
     Attributes:
-        verdict: the verdict on each report. It accepts the same reports whenever the upload is
-            sent.
+        verdict: the verdict on each report. The verdict accepts the same reports each time the
+            upload is sent.
         is_duplicate: whether the upload's id was remembered, so that nothing was counted this time.
             The collector itself may send an upload to the store twice if a connection breaks.
     """
