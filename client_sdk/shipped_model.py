@@ -43,7 +43,8 @@ class ShippedModel:
         norm: the maximum norm of the vector of scaled features. Longer vectors are shortened. None
             if the values of each feature are grouped into ranges or categories, called *cells*.
         features: the features, in the registry's order.
-        weights: for each feature, one weight per coordinate or, if ``norm`` is None, one per cell.
+        weights: for each feature, one weight per coordinate of the scaled feature or, if ``norm``
+            is None, one weight per cell.
         is_of_yes_and_no: whether the label, which the model predicts, is yes or no. For yes or no,
             the weighted sum is the log-odds of yes; otherwise, the sum is the predicted number.
     """

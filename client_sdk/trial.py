@@ -55,8 +55,9 @@ _NOTHING: Final = object()
 class Trial(Gathering, Consenting):
     """The methods of a `client_sdk.Telemetry` in a trial, which send at once and print each step.
 
-    In the method resolution order, this class comes before `Telemetry`, and calls its methods. The
-    ledger is in a separate folder, and only the trial's collector counts the reports.
+    In the method resolution order, this class comes before `Telemetry`, and calls the methods of
+    `Telemetry`. The ledger is in a separate folder, and only the trial's collector counts the
+    reports.
     """
 
     _gave_up = False

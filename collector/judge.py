@@ -78,8 +78,8 @@ class Judgement(NamedTuple):
         additions: for each tally, the symbols of the accepted reports, by the report's index.
         refused: the reason for each refused report, by the report's index in ascending order.
         ends: the ends, in Unix seconds, of the windows under which the id may already be stored,
-            the latest first. Another registry, or a clock that differs by up to CLOCKS_APART_S, may
-            have judged an earlier attempt.
+            the latest first. A collector with another registry, or with a clock that differs by up
+            to CLOCKS_APART_S, may have judged an earlier attempt to send the upload.
         latest_end: the latest end of a window with an accepted report, in Unix seconds. The id is
             stored under this end. 0 if no report is accepted: no id is then stored.
         remember_until: the time at which the id expires, in Unix seconds. 0 if no report is

@@ -326,7 +326,7 @@ def registry_document(registry: Registry) -> bytes:
     """Return the public JSON document of a registry.
 
     The document lists all metrics, former definitions first, and the stopped metrics. From a
-    metric's entry, a reader can compute the edition. All integers are exact.
+    metric's entry, a reader can compute the metric's edition. All integers are exact.
     """
     metrics = [
         {

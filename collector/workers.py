@@ -170,8 +170,8 @@ def require_free_address(address: str, port: int) -> None:
 def announce_when_ready(host: str, port: int, words: str, log_format: LogFormat) -> None:
     """Print or log a line as soon as the service reports that it is ready.
 
-    systemd is notified of the first response. If the store is full or unavailable, the service is
-    not ready, but systemd must not restart it for this reason.
+    systemd is notified when the service responds for the first time. If the store is full or
+    unavailable, the service is not ready, but systemd must not restart it for this reason.
 
     ``words`` follow the address in the line. The format TEXT prints the line on standard output,
     and JSON logs it.

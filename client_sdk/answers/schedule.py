@@ -85,8 +85,8 @@ class Schedule:
 
         ``read_secret`` is called only for a permanent answer, and only if this process does not
         know the device's secret yet. ``read_secret`` may raise a `LedgerError`. A vector is
-        randomized for the window at the ``clock`` or at the ledger's last known time, whichever is
-        later.
+        randomized for the window that contains the later of two times: the time of ``clock``, and
+        the ledger's last known time.
         """
         if definition.channel.turns:
             return symbol_of_window(definition, encode, self._coins, max(clock(), self._latest_s))

@@ -96,7 +96,7 @@ def load() -> None:
 
 
 def exists(path: Path) -> bool:
-    """Whether ``path`` is a file. Raise a `LedgerError` if its directory cannot be read."""
+    """Whether ``path`` exists. Raise a `LedgerError` if its directory cannot be read."""
     try:
         path.stat()
     except (FileNotFoundError, NotADirectoryError):
@@ -252,7 +252,10 @@ def fill(connection: sqlite3.Connection, app: str, file_origin: Origin) -> None:
 
 
 def _give_name(temporary: Path, path: Path) -> None:
-    """Give a file its final name. If the name is taken, raise `FileExistsError` or do nothing."""
+    """Give a file its final name, unless another file has this name.
+
+    In that case, raise `FileExistsError` if the file system has hard links.
+    """
     try:
         os.link(temporary, path)
     except FileExistsError:

@@ -5,8 +5,8 @@ before the first attempt. Every attempt sends the same bytes with the same id. T
 verdict *settles* the upload, which is then deleted. A second verdict has no effect.
 
 The collector's response to an upload affects only this upload and its reports. A temporarily
-refused report is sent again in an upload of its own. Otherwise, the collector would learn that the
-reports in this upload are from the same device.
+refused report is sent again in an upload of its own. If the report shared a new upload with other
+reports, the collector could learn that both uploads are from the same device.
 """
 
 from __future__ import annotations

@@ -130,8 +130,9 @@ class LedgerThread:
     ) -> T | None:
         """Do work and return the result. After a timeout, return None; ``late`` gets the result.
 
-        ``late`` is usually called in the ledger thread, with the result or an error, unless the
-        process is killed first. A `LedgerBusyError` is raised if too many jobs wait.
+        ``late`` gets the result or an error, and is usually called in the ledger thread. If the
+        process is killed first, ``late`` is never called. A `LedgerBusyError` is raised if too many
+        jobs wait.
         """
         job = self._put(_Job(work, WRITE, is_patient=True))
         if job.is_done(timeout_s):

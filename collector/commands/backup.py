@@ -138,7 +138,7 @@ def import_store(  # noqa: PLR0913 the options by name
 
 
 def _require_replaceable(to: Path, data_dir: Path | None) -> None:
-    """Refuse to overwrite any file but a backup, or to write into the store's data directory."""
+    """Refuse an existing file that is not a backup, and any path in the data directory."""
     require(
         not replaces_another_kind(to, _is_backup),
         f"{to} is not a backup, and the export would overwrite it; name another file",

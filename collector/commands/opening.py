@@ -43,7 +43,8 @@ def open_store(data_dir: Path, redis_url: str | None, *, is_cluster: bool) -> Re
 def embedded_url(data_dir: Path, stack: contextlib.ExitStack, *, memory_bytes: int = UNLIMITED) -> str:
     """Return the URL at which an embedded store listens.
 
-    If no collector is running the store, this function starts the store until the stack is closed.
+    If no collector is running the store, this function starts the store, and ends it when ``stack``
+    is closed.
 
     Raises:
         ConfigError: if there is no usable embedded store in the directory.

@@ -156,9 +156,9 @@ class Connections:
     def replicas_to_confirm(self, connection: Connection, tag: str) -> Replicas:
         """Return the number of replicas that must have a shard's data before readers get the data.
 
-        These are all replicas that may become master, and at least the promised copies. With
-        promised copies, disconnected replicas are left out, because they may already lack
-        acknowledged writes.
+        The number includes all replicas that may become master, and is at least the number of
+        promised copies. If copies are promised, disconnected replicas are left out, because they
+        may already lack acknowledged writes.
 
         ``tag`` is the prefix of the shard's keys.
         """

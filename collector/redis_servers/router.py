@@ -148,7 +148,7 @@ class Router:
         return call.answers
 
     def confirm(self, answered: Answered, name: str) -> None:
-        """Wait until the replicas that could replace a server have the data in its responses.
+        """Wait until the replicas that could replace a server have the data that it returned.
 
         Args:
             answered: the servers that responded, and the tags of the commands that they answered.
