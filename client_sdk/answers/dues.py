@@ -114,7 +114,10 @@ def fill_slot(connection: sqlite3.Connection, key: SlotKey) -> None:
 
 
 def close_ended(connection: sqlite3.Connection, instant_s: float) -> None:
-    """Mark the open slots of ended windows as reported, so that no later answer can use them."""
+    """Mark each charge that has no report as reported if its window has ended.
+
+    No later answer can then use the charge.
+    """
     for key in open_slots(connection):
         if Window.parse(key[2]).ends_at <= instant_s:
             charges.set_slot(connection, key, Slot.REPORTED)

@@ -127,7 +127,7 @@ def reject(connection: sqlite3.Connection, upload_id: str) -> None:
 
 
 def withdraw(connection: sqlite3.Connection, is_covered: Callable[[str], bool]) -> None:
-    """Delete unsettled uploads with a report that the user's consent does not cover."""
+    """Delete each unsettled upload that contains a report not covered by the user's consent."""
     for upload_id, body in connection.execute("SELECT id, body FROM uploads").fetchall():
         if not all(is_covered(report.metric) for report in reports_in(body)):
             _take(connection, upload_id)
@@ -182,7 +182,11 @@ def _send_alone(connection: sqlite3.Connection, report: Report, refusals: int, n
 
 
 def _put_under_way(connection: sqlite3.Connection, reports: tuple[Report, ...]) -> Parcel:
-    """Store a new upload. If there are too many uploads, drop and count the first to close."""
+    """Store a new upload.
+
+    If there are too many uploads, the uploads whose windows close first are dropped, and their
+    reports are counted as dropped.
+    """
     upload = Upload(urandom(16).hex(), reports)
     body = upload.encode()
     latest = max(map(deadline, reports))

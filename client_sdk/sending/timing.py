@@ -131,7 +131,7 @@ class Departures:
         self.news_s, self.rests = at_s, False
 
     def expect(self, now_s: float) -> None:
-        """Plan a look at a random time within `SPREAD_S`."""
+        """Plan a look at a random time within the next `SPREAD_S` seconds."""
         self.look_later(now_s + self.uniform(0.0, SPREAD_S))
 
     def look_later(self, at_s: float) -> None:

@@ -37,7 +37,7 @@ PR_SET_PDEATHSIG = 1
 
 
 class Guardian:
-    """Keeps the store's process running until the lifeline ends."""
+    """Keeps the store's process running until the lifeline is closed."""
 
     def __init__(self, lifeline: int, lock: int, command: list[str]) -> None:
         """Store the lifeline's reading end, the lock's descriptor and the store's command line."""
@@ -49,7 +49,7 @@ class Guardian:
         self._store: subprocess.Popen[bytes] | None = None
 
     def run(self) -> int:
-        """Keep the store running until the lifeline ends.
+        """Keep the store running until the lifeline is closed.
 
         Returns:
             0, or the store's exit status if the store never became ready.

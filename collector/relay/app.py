@@ -71,7 +71,7 @@ class Room:
     """
 
     def __init__(self, max_uploads: int, max_bytes: int = MAX_HELD_BYTES) -> None:
-        """Store the maximum number of held uploads, and the maximum number of their bytes."""
+        """Store the maximum number of held uploads, and the maximum sum of their bytes."""
         self._uploads = max_uploads
         self._bytes = max_bytes
 

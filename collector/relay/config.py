@@ -55,7 +55,8 @@ class RelayConfig:
         """Refuse settings that cannot work.
 
         Raises:
-            ConfigError: if a setting cannot work. Except for the key, the error is an OptionError.
+            ConfigError: if a setting cannot work. For every setting except the key, the error is an
+                OptionError.
         """
         if not is_base_url(self.collector):  # the URL is not shown, because it may contain a password
             raise OptionError(

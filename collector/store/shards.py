@@ -301,7 +301,7 @@ class Shards:
         return answers
 
     def _with_names(self, command: Command) -> list[PackedCommand]:
-        """Return two commands for each shard, the given one and a query for the shard's name."""
+        """Return two commands for each shard: ``command``, and a query for the shard's name."""
         return [
             PackedCommand.packed(keys.prefix(shard), *words)
             for shard in range(self.layout.shards)

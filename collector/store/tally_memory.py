@@ -65,7 +65,7 @@ def require_memory(store: Shards, registry: Registry) -> None:
 
 
 def free_bytes(connection: Connection) -> int:
-    """Return the memory that a server has left for tallies, in bytes. A replica has 0."""
+    """Return the memory that a server has left for tallies, in bytes. For a replica, return 0."""
     memory = _memory_for_tallies(connection)
     return 0 if memory is None else max(0, memory.most_bytes - memory.used_bytes)
 
