@@ -184,4 +184,4 @@ class Consenting(Disclosure):
 
 
 def _nothing(_: object) -> None:
-    """Do nothing. As a ledger job, this function triggers the work from `do_first`."""
+    """Do nothing. As a ledger job, this function triggers the work of `LedgerThread.do_first`."""

@@ -19,7 +19,7 @@ class Labeler:
     """Finds the metric of a report in stored registries, and reads them only as needed."""
 
     def __init__(self, packed: Iterable[bytes], registry: Registry | None = None, app: str = "") -> None:
-        """Take the ledger's compressed registries, a registry to search first, and an app name."""
+        """Store the ledger's compressed registries, a registry to search first, and an app name."""
         self._app = app
         self._unread = iter(packed)
         self._metrics: dict[tuple[str, str], Metric] = {}

@@ -1,4 +1,4 @@
-"""Records randomized answers in the ledger within a time limit. True answers never get here."""
+"""Records randomized answers in the ledger within a time limit. No true answer gets here."""
 
 from __future__ import annotations
 
@@ -49,7 +49,10 @@ class Recorder:
         return ledger_thread.run(self._schedule.learn_secret, SECRET_DEADLINE_S, begin=READ)
 
     def record(self, definition: Metric, randomized: Randomized, waited_s: float = 0.0) -> Recorded:
-        """Charge and queue a report. Raise no errors. The call has already taken ``waited_s``."""
+        """Charge and queue a report, without raising errors.
+
+        ``waited_s`` is the time, in seconds, that the app's call has already taken.
+        """
 
         def work(connection: sqlite3.Connection, clock_s: float, leaves_s: float) -> Recorded:
             return self._schedule.record(connection, clock_s, definition, randomized, leaves_s)

@@ -166,7 +166,7 @@ class Answers(list[Answer]):
     """The answers that were recorded within `answers`, in order.
 
     Attributes:
-        uploads: the uploads in memory.
+        uploads: the uploads, which are kept in memory and never sent.
     """
 
     def __init__(self) -> None:

@@ -75,7 +75,7 @@ class SharedState:
 
     @classmethod
     def with_state(cls, served: Served) -> SharedState:
-        """Return a new shared state that contains this object.
+        """Return a new shared state that contains ``served``.
 
         Raises:
             ConfigError: if no temporary file can be created or filled.
@@ -115,7 +115,7 @@ class SharedState:
             written += os.pwrite(self._descriptor, part[written:], start + written)
 
     def latest(self) -> Served:
-        """Return the latest complete object. Thread-safe.
+        """Return the latest complete object. This method is thread-safe.
 
         Until the main process has shared another object, repeated calls return the same object.
         """

@@ -68,7 +68,7 @@ class _Formatter(logging.Formatter):
     converter = staticmethod(time.gmtime)
 
     def formatException(self, info: ExceptionInfo) -> str:  # noqa: N802 the library's name
-        """Return the traceback's lines of code, with the innermost last, and the type."""
+        """Return the traceback's lines of code, the innermost last, and the exception's type."""
         kind, _, trace = info
         places = [f"{frame.filename}:{frame.lineno} in {frame.name}" for frame in traceback.extract_tb(trace)]
         return "\n".join((*places, kind.__name__ if kind else "no exception"))

@@ -126,7 +126,7 @@ def ended_persistent(connection: sqlite3.Connection, registry: Registry, instant
 
 
 def forget_ended_persistent(connection: sqlite3.Connection, instant_s: float) -> bool:
-    """Delete the counts of ended windows from the ledger's file; return whether any existed."""
+    """Delete the counts of ended windows from the ledger's file; return whether there were any."""
     rows = [row[:3] for row in _ended_rows(connection, instant_s)]
     connection.executemany("DELETE FROM counts WHERE metric = ? AND edition = ? AND window = ?", rows)
     return bool(rows)
@@ -210,7 +210,7 @@ def mark_day(connection: sqlite3.Connection, definition: Metric, instant_s: floa
 
 
 def forget_days(connection: sqlite3.Connection, registry: Registry, instant_s: float) -> bool:
-    """Delete the days of use that no future report can include; return whether any existed."""
+    """Delete the days of use that no future report can include; return whether there were any."""
     rows = connection.execute("SELECT metric, window FROM counts WHERE edition = ?", (NO_EDITION,)).fetchall()
     over = [row for row in rows if _is_over(registry.metrics.get(row[0]), Window.parse(row[1]), instant_s)]
     connection.executemany("DELETE FROM counts WHERE metric = ? AND edition = '' AND window = ?", over)

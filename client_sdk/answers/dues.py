@@ -109,7 +109,7 @@ def open_slots(connection: sqlite3.Connection) -> list[SlotKey]:
 
 
 def fill_slot(connection: sqlite3.Connection, key: SlotKey) -> None:
-    """Mark a charge: its waiting report says "no answer"."""
+    """Store that the waiting report of a charge says "no answer"."""
     charges.set_slot(connection, key, Slot.FILLED)
 
 

@@ -86,7 +86,7 @@ def drawn(connection: sqlite3.Connection, registry: Registry, window: Window, se
 
 
 def sampled(metrics: list[Metric], answers: int, window: Window, secret: bytes) -> list[Metric]:
-    """Return ``answers`` different metrics, chosen at random by the secret and the window."""
+    """Return ``answers`` different metrics, drawn with coins from the secret and the window."""
     return sorted(metrics, key=lambda metric: prf.derive(secret, prf.PARTICIPATION, window.text, metric.name))[:answers]
 
 

@@ -64,7 +64,7 @@ Randomized = int | SymbolOfWindow | PermanentAnswer
 def symbol_of_window(
     definition: Metric, encode: Callable[[Coins], Any], coins: Coins, instant_s: float
 ) -> SymbolOfWindow:
-    """Randomize the vector that ``encode`` returns, for the window that contains an instant."""
+    """For the window that contains an instant, randomize the vector that ``encode`` returns."""
     window = Window.at(definition.window, instant_s)
     return SymbolOfWindow(definition.randomize(encode, coins, window.text), window)
 
@@ -91,7 +91,7 @@ def check_secret(connection: sqlite3.Connection, answer: PermanentAnswer) -> Non
 
 
 def symbol_of(connection: sqlite3.Connection, definition: Metric, randomized: Randomized, coins: Coins) -> int:
-    """Return the symbol to report; randomize a permanent answer once more."""
+    """Return the symbol to report. A permanent answer is first randomized once more."""
     if isinstance(randomized, int):
         return randomized
     if isinstance(randomized, SymbolOfWindow):

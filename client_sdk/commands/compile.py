@@ -157,7 +157,7 @@ def _unstated_year(budget: Budget) -> Iterator[str]:
 
 
 def _year_nanos(budget: Budget) -> int:
-    """Return the maximum cost in a calendar year if the user clears storage in every window."""
+    """Return the maximum cost in a calendar year if storage is deleted in every window."""
     return IN_YEAR[budget.window] * budget.per_window_nanos
 
 

@@ -201,7 +201,10 @@ def init(path: Path, app: str | None, today: date) -> Outcome:
 
 
 def _write_new(path: Path, content: bytes) -> None:
-    """Write a new file; delete it on failure, because any file would block the next attempt."""
+    """Write a new file.
+
+    If writing fails, the file is deleted, because it would block the next attempt.
+    """
     path.open("xb").close()
     try:
         path.write_bytes(content)

@@ -155,7 +155,7 @@ def _check_clock(_: Path, clocks: Clocks) -> str:
 
 
 def _check_ledger(path: Path, _: Clocks) -> str:
-    """Charge metrics up to the ceiling, and check that the charges were stored."""
+    """Charge metrics up to the budget's ceiling, and check that the charges were stored."""
     with _opened(path) as ledger:
         _expect(Recorded.QUEUED, *(_record(ledger, number) for number in range(AFFORDABLE)))
         _expect(Recorded.ALREADY_RECORDED, _record(ledger, 0))

@@ -1,4 +1,4 @@
-"""The app's clock, with checks of its results: the app may return anything."""
+"""The app's clock, and checks of the times that it returns, because an app may return anything."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ class Clock:
     """
 
     def __init__(self, now: Callable[[], float]) -> None:
-        """Take the app's function that returns the time."""
+        """Store the app's function that returns the time."""
         self.problem: str | None = None
         self._now = now
 

@@ -23,7 +23,10 @@ def identify(path: Path) -> tuple[int, int] | None:
 
 
 def rename_if_free(file: Path, path: Path) -> None:
-    """Rename a file within its folder, which is locked, unless another file has the new name."""
+    """Rename a file within its folder, unless another file has the new name.
+
+    The folder is locked while the file is renamed.
+    """
     with _locked(path.parent):
         if not path.exists():
             file.rename(path)

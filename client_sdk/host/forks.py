@@ -47,7 +47,7 @@ class Holder(Protocol):
     is_open: bool
 
     def pause(self, pause: Pause) -> None:
-        """Close the connection soon, set ``closed``, and open none until the pause is over."""
+        """Close the connection soon, set ``closed``, and open no other until the pause is over."""
 
 
 _holders: set[Holder] = set()

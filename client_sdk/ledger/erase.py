@@ -48,7 +48,7 @@ outlast the user's consent."""
 
 
 def forget(path: Path) -> None:
-    """Delete the data of a ledger's file, like `client_sdk.Telemetry.forget`, without the app."""
+    """Delete a ledger's data as `client_sdk.Telemetry.forget` does, without running the app."""
     try:
         with contextlib.closing(ledger_file.open_file(path, None, create=False)) as connection:
             connection.execute("BEGIN IMMEDIATE")
@@ -61,7 +61,10 @@ def forget(path: Path) -> None:
 
 
 def wipe(connection: sqlite3.Connection) -> None:
-    """Delete all but spent amounts and the charges of current windows, which contain no answers."""
+    """Delete all data except spent amounts and the charges of current windows.
+
+    The remaining data contains no answers.
+    """
     for table in WIPED:
         connection.execute(f"DELETE FROM {table}")  # noqa: S608 the names are those above
     connection.execute("UPDATE charges SET reported = 1")  # so that no charge gets a report after opting out
@@ -180,6 +183,6 @@ def remove_leftovers(path: Path) -> None:
 
 
 def empty_log(connection: sqlite3.Connection) -> None:
-    """Empty the write-ahead log, which contains deleted data until it is overwritten."""
+    """Empty the write-ahead log, which contains deleted data until the log is overwritten."""
     if connection.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchone()[0]:
         raise LedgerBusyError("another process is using the ledger, so its log still contains erased data; call again")

@@ -156,7 +156,10 @@ def open_file(path: Path, app: str | None, *, create: bool) -> sqlite3.Connectio
 
 
 def check(connection: sqlite3.Connection, path: Path, app: str | None) -> Origin:
-    """Check a ledger and return its stored origin. If ``app`` is None, accept any app's."""
+    """Check a ledger and return its stored origin.
+
+    If ``app`` is None, the ledger of any app is accepted.
+    """
     if _pragma(connection, "application_id") != APPLICATION_ID:
         raise explanations.damaged(path)
     if _pragma(connection, "user_version") != SCHEMA_VERSION:

@@ -83,7 +83,7 @@ def new_parcel(
 
 
 def parcel_to_resend(connection: sqlite3.Connection, retry: Retry, now_s: float) -> Parcel | None:
-    """Return an upload to send again; None if another process has settled or sent it since."""
+    """Return an upload to send again; None if another process has just settled or sent it."""
     _give_up(connection, now_s)
     if not retry_times.claim(connection, retry, now_s):
         return None

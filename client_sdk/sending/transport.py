@@ -1,4 +1,4 @@
-"""Delivers uploads to the collector. This is the only module that imports requests."""
+"""Delivers uploads to the collector. No other module imports the library ``requests``."""
 
 from __future__ import annotations
 

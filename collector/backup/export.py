@@ -1,4 +1,4 @@
-"""Writes a backup of a store. Collectors may continue to count meanwhile."""
+"""Writes a backup of a store. Collectors may count uploads at the same time."""
 
 from __future__ import annotations
 

@@ -104,7 +104,7 @@ class Connections:
         return self._own().get(address)
 
     def drop(self, address: Address) -> None:
-        """Close this thread's connection to a server. The next call of `own` opens another."""
+        """Close this thread's connection to a server. The next call of `own` opens a new one."""
         connection = self._own().pop(address, None)
         if connection is not None:
             connection.close()
@@ -275,7 +275,7 @@ class Connections:
 
 
 def _pool_of(url: str) -> ConnectionPool:
-    """Convert a URL to a pool, for the class and arguments of its connections."""
+    """Return redis-py's pool for a URL, which knows the class and arguments of connections."""
     require_url(url)
     try:
         return ConnectionPool.from_url(

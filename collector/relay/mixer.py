@@ -243,7 +243,7 @@ class Mixer:
                     waiter.set_result(answer)
 
     def _exchange(self, uploads: list[_Held]) -> list[LineAnswer]:
-        """Send a batch, and return the responses in the same order. Runs in a thread."""
+        """Send a batch, and return the responses in the order of its uploads. Runs in a thread."""
         try:
             answer = self._post(b"".join(upload.body + b"\n" for upload in uploads))
             return decode_answers(answer, [upload.upload for upload in uploads])

@@ -72,7 +72,7 @@ class Snapshot:
         return iter(self.tallies)
 
     def without(self, left_out: frozenset[str]) -> Snapshot:
-        """Return the snapshot without the tallies of windows that have closed since."""
+        """Return the snapshot without the tallies of windows that have closed in the meantime."""
         return Snapshot(self.taken_s, tuple(tally for tally in self.tallies if tally.window not in left_out))
 
 
@@ -154,11 +154,11 @@ class TallyStore(Protocol):
         """Record editions permanently, before any of their reports is counted."""
 
     def require_writable(self) -> None:
-        """Check that at least one server can count uploads now, without changing anything."""
+        """Check, without changing anything, that at least one server can count uploads now."""
 
 
 def close_due_windows(store: TallyStore, *, now_s: float, grace_s: int) -> None:
-    """Close every window after its grace period, and every window with an interrupted closing."""
+    """Close each window whose grace period is over, and each whose closing was interrupted."""
     due = {window.text for window in due_windows(store, now_s=now_s, grace_s=grace_s)}
     for name in sorted(due | store.half_closed_windows()):
         store.close(Window.parse(name))

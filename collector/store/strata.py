@@ -96,7 +96,7 @@ def _folded_by_metric(tallies: list[StoredTally], known: OwnEditions) -> Iterato
 
 
 def _folded(tallies: list[StoredTally], own_edition: str) -> Iterator[StoredTally]:
-    """Yield the tally of a metric's others, then those of its large strata, by edition."""
+    """Yield the tally of a metric's others, then the tallies of its large strata, by edition."""
     others = [tally for tally in tallies if tally.edition == own_edition]
     strata = sorted((tally for tally in tallies if tally.edition != own_edition), key=_size)
     while strata and not (_is_shown(strata[0]) and _are_enough(others)):
@@ -112,7 +112,7 @@ def _is_shown(stratum: StoredTally) -> bool:
 
 
 def _are_enough(others: list[StoredTally]) -> bool:
-    """Whether there are no others, or enough of their reports to hide each folded stratum."""
+    """Whether the others have no reports, or enough reports to hide each folded stratum."""
     reports = sum(map(_reports, others))
     return reports == 0 or reports >= LEAST_REPORTS
 
