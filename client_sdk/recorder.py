@@ -68,7 +68,7 @@ class Recorder:
         return recorded
 
     def in_time(self, definition: Metric, work: _Work, waited_s: float = 0.0) -> Recorded:
-        """Do work in the ledger thread within the time limit; return the result, never raise."""
+        """Do work in the ledger thread within the time limit; return the result, raise no error."""
         process = self._processes.current
         try:
             clock_s = self._clock.instant()

@@ -52,7 +52,7 @@ class Losses:
             return time.monotonic() - self._stored_s >= STORE_EVERY_S
 
     def store(self, connection: sqlite3.Connection) -> Counter[str]:
-        """Write the counts to the ledger's file, within the caller's transaction; return them."""
+        """Write the counts to the ledger's file, in the caller's transaction; return the counts."""
         with self._lock:
             counts = self._counts.copy()
             self._stored_s = time.monotonic()
