@@ -102,7 +102,7 @@ class Access:
     def of_token(cls, token: str) -> Access:
         """Return the permissions that apply if there is no access file.
 
-        Anybody may report, and the holder of one token may read all tallies.
+        Anybody may report, and everyone who knows ``token`` may read all tallies.
         """
         key = AccessKey("read-token", Role.READ, digest_of(token), preliminary=True)
         return cls((key,), uploads_are_open=True)

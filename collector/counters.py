@@ -47,7 +47,7 @@ class SharedCounters:
     """
 
     def __init__(self, row_bytes: int, descriptor: int | None = None) -> None:
-        """Use the file with this descriptor, or a new file. Each row occupies whole pages.
+        """Use the file with this descriptor; None means a new file. Each row occupies whole pages.
 
         Raises:
             ConfigError: if no file can be created.

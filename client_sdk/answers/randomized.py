@@ -75,7 +75,7 @@ def permanent_answer(
     """Return the permanent answer to a metric.
 
     ``encode`` returns the channel's input for the true answer. For an invalid answer, ``encode``
-    draws an input from the given coins. The coins depend only on the metric, the edition and the
+    draws an input with the given coins. The coins depend only on the metric, the edition and the
     secret. Therefore all invalid answers of a device get the same input.
     """
     labels = (definition.name, definition.edition)

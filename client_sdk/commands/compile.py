@@ -203,7 +203,7 @@ def kinds_of(kind: Kind) -> tuple[str, ...]:
 
 
 def document_of(registry: Registry, target: str) -> dict[str, Any]:
-    """Return the module's content except functions, without empty keys."""
+    """Return the module's content except functions, without keys that have empty values."""
     document: dict[str, Any] = {
         "format": FORMAT,
         "target": target,

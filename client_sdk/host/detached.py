@@ -39,7 +39,7 @@ def can_start() -> bool:
 
 
 def start(module: str, lock: Path, **arguments: Any) -> None:  # noqa: ANN401 anything that JSON can hold
-    """Run a module's ``main`` in a new process that holds the lock on a file while it runs.
+    """Run a module's ``main`` in a new process, which locks the file ``lock`` while it runs.
 
     The function does not wait for the process. If another process holds the lock, or if no process
     can be started, the function does nothing.

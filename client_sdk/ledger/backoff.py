@@ -18,7 +18,7 @@ Uniform = Callable[[float, float], float]
 
 
 def jitter(low: float, high: float) -> float:
-    """Return a random float from low to high, from the operating system."""
+    """Return a float from low to high, drawn with the operating system's randomness."""
     return low + (high - low) * int.from_bytes(urandom(6), "big") / 2**48
 
 

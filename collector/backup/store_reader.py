@@ -111,7 +111,7 @@ class StoreReader:
         self.store = store
 
     def header(self, app: str | None) -> Header:
-        """Return the header of a backup of the store, for an app."""
+        """Return the header of a backup of the store. ``app`` is the name of the store's app."""
         self.store.require_own()
         facts = self.store.facts()
         grace = facts.get(GRACE_FIELD)

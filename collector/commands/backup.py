@@ -183,7 +183,7 @@ class Summary:
         self._ids = self._tallies = self._windows = 0
 
     def add(self, line: BackupLine) -> None:
-        """Count what a line contains."""
+        """Add the content of a line to the counts."""
         match line:
             case Bucket(members=members):
                 self._ids += len(members)

@@ -60,7 +60,7 @@ bytes to the path."""
 
 
 def require_trusted(data_dir: Path) -> None:
-    """Refuse a directory in which other users can replace the store's files, with a ConfigError.
+    """Raise a ConfigError if other users can replace the store's files in a directory.
 
     Root may use anybody's directory. The operator chose the directory, so the members of the
     directory's group are trusted.
@@ -93,7 +93,7 @@ def require_own_store(data_dir: Path) -> None:
 
 
 def require_writable(data_dir: Path) -> None:
-    """Refuse a directory to which the store could not write, with a ConfigError.
+    """Raise a ConfigError if the store could not write to a directory.
 
     This function writes and removes temporary files. If the directory does not exist yet, the
     nearest existing parent is tested.

@@ -206,7 +206,7 @@ class EmbeddedStore:
         )
 
     def _disk_problem(self, words: str) -> str | None:
-        """Return the disk problem that made the server end, and its remedy, or None.
+        """Return the disk problem that made the server end, and its remedy; None if there was none.
 
         ``words`` is the server's last log line.
         """

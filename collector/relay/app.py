@@ -1,9 +1,9 @@
 """The ASGI application of the relay, which responds to devices as a collector does.
 
 The relay forwards only the upload in the body of a request. The upload is encoded again, so that
-white space and the order of members reveal nothing about a device. The relay reads no addresses,
-and only the headers that describe the body. Every response contains the same list of stopped
-metrics.
+white space and the order of members reveal nothing about a device. The relay reads no addresses. Of
+the headers, the relay reads only those that describe the body. Every response contains the same
+list of stopped metrics.
 
 An attacker may announce a body and withhold it, to occupy a connection and memory. Therefore each
 body has a time limit, and the number of arriving bodies is limited. If too many bodies are

@@ -99,8 +99,9 @@ class RedisStore(Shards):
     def open_tallies(self, left_out: frozenset[str]) -> Iterator[StoredTally]:
         """Yield the current tallies of all windows except `left_out`, each marked as open.
 
-        The tallies are complete only if the iterator reaches its end. Two states of a tally reveal
-        the reports that arrived in between. Therefore readers get `open_snapshot` instead.
+        The tallies are complete only if the iterator reaches its end. The difference between two
+        states of a tally reveals the reports that arrived in between. Therefore readers get
+        `open_snapshot` instead.
         """
         return self._tallies({}, lambda window: window not in left_out, closed=False)
 

@@ -5,8 +5,8 @@ with fewer than `LEAST_REPORTS` reports is small. Nobody can read the tally of a
 compute it as the difference between two readings:
 
 * While a window is open, all strata of a metric are folded. Otherwise, a stratum would get its own
-  tally after growing beyond the limit. The snapshots before and after would reveal the tally of the
-  small stratum.
+  tally when it reaches `LEAST_REPORTS`. The snapshots before and after would reveal the tally of
+  the small stratum.
 * When a window has closed, its tallies no longer change. They are always folded the same way.
 * If the others have fewer than `LEAST_REPORTS` reports, the next smallest strata are also folded,
   until the others have enough reports. Otherwise, the others could consist of one small stratum.
