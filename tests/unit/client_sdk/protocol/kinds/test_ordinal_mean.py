@@ -15,7 +15,7 @@ from client_sdk.protocol.kinds.ordinal import Ordinal, OrdinalMean
 from client_sdk.protocol.sentences import shipped
 from tests.support.core.tables import for_each
 from tests.support.devices.definitions import CATEGORY, NUMBER, Field, Toml, mistakes, parsed, registry_text, without
-from tests.support.laws.coins import ScriptedCoins, exact_law, exact_paths
+from tests.support.laws.coins import ScriptedCoins, exact_law, walk
 
 STEPS = ["never", "at times", "often", "always", "only"]
 MOOD: dict[str, Field] = {"purpose": "Often?", "kind": "ordinal", "values": STEPS, "epsilon": 1, "statistic": "mean"}
@@ -34,7 +34,7 @@ def test_each_step_becomes_its_place_on_the_grid_on_average_by_one_coin(inputs: 
         law = exact_law(partial(domain.encode, step, inputs))
         assert set(law) <= {low, low + 1}
         assert abs(sum(point * chance for point, chance in law.items()) - exact) < Fraction(1, COIN_SCALE)
-        assert {path.coins for path in exact_paths(partial(domain.encode, step, inputs))} == {1}
+        assert walk(partial(domain.encode, step, inputs)).lengths == {1}
 
 
 @for_each("answer", ["Never", "", 1, 1.0, True, None, ["never"], b"never"])
