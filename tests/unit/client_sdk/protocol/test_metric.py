@@ -5,6 +5,7 @@ shown.
 from __future__ import annotations
 
 import traceback
+from dataclasses import replace
 from datetime import date
 
 import pytest
@@ -107,6 +108,13 @@ def is_not_shown(metric: Metric, answer: object) -> None:
     assert error.expected in str(error)
     assert str(MARK) not in f"{error!s} {error!r} {error.args} {vars(error)}"
     assert str(MARK) not in "".join(traceback.format_exception(error))
+
+
+def test_a_metric_without_title_has_its_name_and_persists_no_answer() -> None:
+    parsed_metric = metric_of(BOOLEAN)
+    metric = Metric("m", "Why?", parsed_metric.kind, parsed_metric.channel, parsed_metric.window)
+    assert (metric.title, metric.persist) == ("m", False)
+    assert replace(metric, title="Mood").title == "Mood"
 
 
 def test_every_error_of_the_vocabulary_has_the_one_base() -> None:

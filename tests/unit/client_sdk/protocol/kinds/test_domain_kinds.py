@@ -89,6 +89,7 @@ def test_what_is_no_pair_of_the_two_domains_is_refused(answer: object) -> None:
 def test_what_is_expected_is_said_in_words() -> None:
     assert Boolean().expected == "True or False"
     assert Category(("a", "b")).expected == "one of 'a', 'b'"
+    assert Category(tuple("abcdef")).expected == "one of 'a', 'b', 'c', 'd', 'e', 'f'"
     assert "(9 values)" in Category(tuple("abcdefghi")).expected
     assert Number(Fraction(0), Fraction(10), "mean").expected == "a finite number from 0 to 10"
     assert VISITS.expected == "a whole number from 0 to 10"

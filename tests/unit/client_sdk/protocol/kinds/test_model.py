@@ -18,7 +18,7 @@ from client_sdk.protocol import OutsideDomainError
 from client_sdk.protocol.model import MAX_INPUTS, CrossedModel, Model, length_for
 from client_sdk.protocol.vector import MAX_LENGTH, UNIT
 from tests.support.core.tables import for_each
-from tests.support.devices.definitions import CROSSED_MODEL, MODEL, Field, Toml, metric_of, mistakes
+from tests.support.devices.definitions import CROSSED_MODEL, MODEL, Field, Toml, metric_of, mistakes, without
 from tests.support.laws.coins import ScriptedCoins
 
 ANSWER = {"age": 63, "sex": "f", "health": "poor", "label": True}
@@ -174,6 +174,11 @@ def test_a_mistake_of_the_registry_is_told_at_its_place(changes: dict[str, Field
     sentences = mistakes(m=MODEL | changes)
     assert list(sentences) == [f"metric.m.{place}"]
     assert sentences[f"metric.m.{place}"].startswith(said)
+
+
+@for_each("key", ["features", "label"])
+def test_a_missing_key_is_named(key: str) -> None:
+    assert mistakes(m=without(MODEL, key)) == {f"metric.m.{key}": "is missing"}
 
 
 def test_only_a_model_has_a_population() -> None:

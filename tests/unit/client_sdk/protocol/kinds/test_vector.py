@@ -50,6 +50,7 @@ def test_a_vector_within_its_norm_is_rounded_and_lifted_to_the_unit_sphere(answe
 @settings(max_examples=80, deadline=None)
 @given(st.lists(st.integers(-MOST_COORDINATE * UNIT, MOST_COORDINATE * UNIT), min_size=1, max_size=5))
 @example([UNIT * 9 // 10])
+@example([UNIT, 1])  # the shortest that is too long
 def test_a_longer_vector_keeps_its_direction_and_is_no_longer_than_the_norm(coordinates: list[int]) -> None:
     short = clipped(coordinates)
     assert square(short) <= UNIT**2
