@@ -112,10 +112,7 @@ def test_a_batch_of_none_is_answered_with_nothing(client: FlaskClient) -> None:
 
 @pytest.mark.parametrize(
     ("body", "code"),
-    [
-        (b"\n" * (MAX_BULK_UPLOADS + 1), "too_many_uploads"),
-        (b" " * (MAX_BULK_BYTES + 1), "body_too_large"),
-    ],
+    [(b"\n" * (MAX_BULK_UPLOADS + 1), "too_many_uploads"), (b" " * (MAX_BULK_BYTES + 1), "body_too_large")],
 )
 def test_a_batch_over_a_limit_is_refused_whole(client: FlaskClient, body: bytes, code: str) -> None:
     answer = client.post("/v1/uploads", data=body, headers=BULK)

@@ -117,11 +117,7 @@ def test_the_store_is_ready_for_a_registry_before_any_worker_has_it(files: Files
         return frozenset()
 
     files.reloader = Reloader(
-        files.reloader.served,
-        partial(history.read, files.registry),
-        files.access,
-        files.published.append,
-        admit,
+        files.reloader.served, partial(history.read, files.registry), files.access, files.published.append, admit
     )
     files.registry.write_text(REGISTRY_TEXT + ADDED)
     files.look(requested=True)

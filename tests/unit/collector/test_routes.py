@@ -58,9 +58,7 @@ def test_every_upload_from_every_sender_gets_the_same_list_of_stopped_metrics(st
         assert client.post("/v1/reports", data=body, headers=JSON | sender).headers["Hearsay-Stopped"] == LISTED
 
 
-def test_a_stop_reaches_every_answer_as_soon_as_the_registry_is_read_again_and_counts_go_on(
-    store: MemoryStore,
-) -> None:
+def test_a_stop_reaches_every_answer_as_soon_as_the_registry_is_read_again_and_counts_go_on(store: MemoryStore) -> None:
     served = [SERVED]
     client = conforming_client(create_app(lambda: served[0], store, clock=lambda: NOON))
     plain = client.post("/v1/reports", data=upload().encode(), headers=JSON)

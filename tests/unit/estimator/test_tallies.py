@@ -257,10 +257,7 @@ def test_nothing_but_the_named_error_comes_out_of_the_decoder(garbage: bytes) ->
 
 @pytest.mark.slow
 @settings(derandomize=True, deadline=None)
-@given(
-    st.sampled_from(["metric", "edition", "window", "closed", "reports", "counts", "symbols"]),
-    JSON,
-)
+@given(st.sampled_from(["metric", "edition", "window", "closed", "reports", "counts", "symbols"]), JSON)
 def test_a_changed_field_is_read_or_refused(field: str, value: object) -> None:
     with suppress(TalliesError):
         decode([line("dark_mode", [3, 4], **{field: value})])

@@ -296,7 +296,7 @@ SHARDS_SEEN = [
             [b"id", b"r", b"tls-port", 2, b"ip", b"10.0.0.2", b"role", b"replica", b"health", b"online"],
             [b"id", b"f", b"port", 3, b"ip", b"10.0.0.3", b"role", b"master", b"health", b"fail"],
         ],
-    ],
+    ]
 ]
 
 

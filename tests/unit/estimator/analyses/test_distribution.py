@@ -190,12 +190,7 @@ def test_windows_tell_together_what_each_tells_alone_though_some_are_empty() -> 
 def test_without_reports_everything_is_possible() -> None:
     report = make_report(Registry.parse(METRIC), [tally_of([0] * wave("4").symbols)])
     (document,) = json.loads(FORMATS["json"](report))["metrics"]
-    assert only(document, "mean") == {
-        "estimate": None,
-        "standard_error": None,
-        "low": 100.0,
-        "high": 5100.0,
-    }
+    assert only(document, "mean") == {"estimate": None, "standard_error": None, "low": 100.0, "high": 5100.0}
     bins, quantiles = listed(document, "bin"), listed(document, "quantile")
     assert all((share["estimate"], share["low"], share["high"]) == (None, 0, 1) for share in bins)
     assert all((quantile["estimate"], quantile["low"], quantile["high"]) == (None, 100, 5100) for quantile in quantiles)

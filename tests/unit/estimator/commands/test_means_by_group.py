@@ -69,8 +69,7 @@ def figures(folder: Path) -> Any:
 
 
 @pytest.mark.parametrize(
-    ("expression", "fired"),
-    [("mean[a] > 100", 5), ("mean[a] > 1000", 0), ("mean[b] > 1000", 5), ("mean[b] < 1000", 0)],
+    ("expression", "fired"), [("mean[a] > 100", 5), ("mean[a] > 1000", 0), ("mean[b] > 1000", 5), ("mean[b] < 1000", 0)]
 )
 def test_an_alert_on_the_mean_of_a_group_fires_beyond_its_interval(folder: Path, expression: str, fired: int) -> None:
     words = ["report", "--registry", f"{folder}/metrics.toml", "--tallies", f"{folder}/tallies"]
@@ -141,13 +140,7 @@ def test_the_page_shows_the_means_as_figures_and_says_which_group_is_higher(fold
 def test_intervals_that_hold_together_are_wider(folder: Path) -> None:
     single, together = (
         listed(json.loads(report(folder, "--format", "json", *flags))["metrics"][0], "mean_within")[0]
-        for flags in (
-            (),
-            (
-                "--with",
-                "simultaneous",
-            ),
-        )
+        for flags in ((), ("--with", "simultaneous"))
     )
     assert together["low"] < single["low"] < single["high"] < together["high"]
 

@@ -296,9 +296,7 @@ def texts(metric: Metric) -> str:
 
 
 @pytest.mark.slow
-def test_a_metric_that_becomes_public_brings_its_history_and_one_that_ceases_to_be_takes_it_along(
-    folder: Path,
-) -> None:
+def test_a_metric_that_becomes_public_brings_its_history_and_one_that_ceases_to_be_takes_it_along(folder: Path) -> None:
     hidden = registry_text(**{**SHOWN, "os": CATEGORY})
     shown = registry_text(**SHOWN)
     tallies = lines(Registry.parse(shown), dict.fromkeys(SHOWN, 1000))

@@ -44,14 +44,7 @@ def _metric(name: str, epsilon: float, **fields: object) -> str:
 
 THREE = _metric("a", 0.75) + _metric("b", 0.75) + _metric("c", 1.0)
 TWO = _metric("a", 1.0) + _metric("b", 1.0)
-GAUSSIAN = {
-    "kind": '"number"',
-    "low": 0,
-    "high": 1,
-    "statistic": '"mean"',
-    "mechanism": '"gaussian"',
-    "delta": "1e-6",
-}
+GAUSSIAN = {"kind": '"number"', "low": 0, "high": 1, "statistic": '"mean"', "mechanism": '"gaussian"', "delta": "1e-6"}
 
 WEEK = 'window = "week"\nper_window = 2.5\n'
 DAY = 'window = "day"\nper_window = 2.5\n'

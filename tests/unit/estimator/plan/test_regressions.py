@@ -14,10 +14,7 @@ TODAY = date(2026, 11, 21)
 
 OLD_BUDGET = "per_window = 10\nper_month = 60\nlifetime = 400\ndelta = 1e-6\n"
 
-PERMANENT: dict[str, Field] = CATEGORY | {
-    "epsilon": 0.5,
-    "permanent_epsilon": 1,
-}
+PERMANENT: dict[str, Field] = CATEGORY | {"epsilon": 0.5, "permanent_epsilon": 1}
 
 
 def _registry(budget: str = OLD_BUDGET, **metrics: dict[str, Field]) -> Registry:
@@ -116,11 +113,7 @@ GAUSSIAN: dict[str, Field] = NUMBER | {"mechanism": "gaussian", "delta": Toml("1
         (BOOLEAN, BOOLEAN | {"purpose": "Because.", "owner": "me"}, []),
         (CATEGORY, CATEGORY | {"values": ["a", "b", "d"]}, [NEW_METRIC]),
         (GAUSSIAN, GAUSSIAN | {"delta": Toml("1e-8")}, ["delta was raised to ", NEW_METRIC]),
-        (
-            PERMANENT,
-            _without(PERMANENT, "permanent_epsilon"),
-            ["answers are no longer permanent", NEW_METRIC],
-        ),
+        (PERMANENT, _without(PERMANENT, "permanent_epsilon"), ["answers are no longer permanent", NEW_METRIC]),
         (
             PERMANENT,
             PERMANENT | {"permanent_epsilon": 2},

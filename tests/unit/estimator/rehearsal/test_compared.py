@@ -23,10 +23,7 @@ ESTIMATED = MetricEstimate(
     window="2026-11-20",
     closed=True,
     reports=1000,
-    groups=(
-        FigureGroup("variance", Figures.from_rows([VARIANCE])),
-        FigureGroup("at_most", Figures.from_rows(BAND)),
-    ),
+    groups=(FigureGroup("variance", Figures.from_rows([VARIANCE])), FigureGroup("at_most", Figures.from_rows(BAND))),
 )
 
 

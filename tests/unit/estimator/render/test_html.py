@@ -25,13 +25,7 @@ from estimator.render.html.chart_data import tracks
 from estimator.render.html.metric_view import NO_TALLY, sparkline
 from estimator.render.html.page import as_html, page_of
 from estimator.render.html.tables import extras_of, joint_view
-from estimator.render.html.wording import (
-    difference_text,
-    estimate_text,
-    interval_text,
-    verdict_of,
-    wide_intervals,
-)
+from estimator.render.html.wording import difference_text, estimate_text, interval_text, verdict_of, wide_intervals
 from estimator.render.rounding import NO_UNIT, PERCENT
 from estimator.render.words import HARDLY_POSSIBLE, NEAREST, NO_REPORTS, about_figure, answer_of, p_equals
 from estimator.report.changes import changes_of
@@ -270,8 +264,7 @@ def test_a_page_names_what_is_not_there() -> None:
     registry = every_kind.REGISTRY
     lines = pages.tallies(registry, range(2)).splitlines()
     report = make_report(
-        registry,
-        decode([line for line in lines if b'"os"' not in line] + every_kind.tallies().splitlines()[-1:]),
+        registry, decode([line for line in lines if b'"os"' not in line] + every_kind.tallies().splitlines()[-1:])
     )
     page = page_of(report, registry)
     assert [view.metric.name for view in page.metrics] == list(registry.metrics)

@@ -75,16 +75,7 @@ def test_nothing_is_shown_unless_it_is_requested(form: str) -> None:
 
 def test_a_spreadsheet_has_no_place_for_it(tmp_path: Path) -> None:
     run = CliRunner().invoke(
-        command,
-        [
-            "report",
-            "--tallies",
-            str(tmp_path),
-            "--with",
-            "poisoning=0.1",
-            "--format",
-            "csv",
-        ],
+        command, ["report", "--tallies", str(tmp_path), "--with", "poisoning=0.1", "--format", "csv"]
     )
     assert run.exit_code == 2
     assert "the format csv cannot show these figures; choose another --format: table, html, json" in run.output

@@ -5,13 +5,7 @@ from __future__ import annotations
 import pytest
 
 from estimator.render.html.wording import found_words
-from estimator.render.words import (
-    change_words,
-    compared_words,
-    exact_loss,
-    outcome_words,
-    short_loss,
-)
+from estimator.render.words import change_words, compared_words, exact_loss, outcome_words, short_loss
 from estimator.results.estimate import Figure, Figures
 from estimator.results.group import FigureGroup
 from estimator.results.report import Change, Changes, ChangeVerdict
