@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 
-from client_sdk.protocol import Registry
+from client_sdk.protocol import Metric, Registry
 
 REGISTRY_TEXT = """\
 schema = 1
@@ -36,15 +36,12 @@ epsilon = 0.5
 REGISTRY = Registry.parse(REGISTRY_TEXT)
 
 
+def tally(metric: Metric, counts: list[int], /, **changes: object) -> bytes:
+    """Return a metric's tally as the collector writes it, with some fields changed."""
+    fields = {"metric": metric.name, "edition": metric.edition, "window": "2026-11-20", "closed": True}
+    return json.dumps(fields | {"reports": sum(counts), "counts": counts} | changes).encode() + b"\n"
+
+
 def line(metric: str, counts: list[int], /, **changes: object) -> bytes:
-    """Return one tally as the collector writes it, with some fields changed."""
-    definition = REGISTRY.metric(metric)
-    fields = {
-        "metric": definition.name,
-        "edition": definition.edition,
-        "window": "2026-11-20",
-        "closed": True,
-        "reports": sum(counts),
-        "counts": counts,
-    }
-    return json.dumps(fields | changes).encode() + b"\n"
+    """Return a tally of a metric of this registry, with some fields changed."""
+    return tally(REGISTRY.metric(metric), counts, **changes)

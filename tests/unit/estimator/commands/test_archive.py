@@ -33,6 +33,7 @@ from estimator.results.report import EstimateReport
 from estimator.results.standing import ArchivedWindow
 from estimator.tallies import Tally, decode
 from tests.support.devices.definitions import BOOLEAN, CATEGORY, NUMBER, registry_text
+from tests.support.estimates.tallies import tally
 
 REGISTRY_TEXT = registry_text(
     dark_mode=BOOLEAN, os=CATEGORY, weekly=BOOLEAN | {"window": "week"}, monthly=BOOLEAN | {"window": "month"}
@@ -43,9 +44,9 @@ NEW, NOTHING, PARTLY, FAILED, USAGE = 0, 3, 4, 1, 2
 
 
 def line(metric: str, window: str, *, closed: bool = True, edition: str | None = None, more: int = 0) -> str:
-    counts = [30 + more + symbol for symbol in range(REGISTRY.metric(metric).channel.symbols)]
-    fields = {"metric": metric, "edition": edition or REGISTRY.metric(metric).edition, "window": window}
-    return json.dumps(fields | {"closed": closed, "reports": sum(counts), "counts": counts}) + "\n"
+    definition = REGISTRY.metric(metric)
+    counts = [30 + more + symbol for symbol in range(definition.channel.symbols)]
+    return tally(definition, counts, window=window, closed=closed, edition=edition or definition.edition).decode()
 
 
 FIRST = line("dark_mode", "2026-11-19") + line("os", "2026-11-19") + line("dark_mode", "2026-11-21", closed=False)
@@ -116,14 +117,9 @@ def test_a_window_has_a_page_of_its_own_and_the_index_a_page_of_all(out: Path) -
 def test_the_index_says_what_a_report_of_all_windows_says(out: Path) -> None:
     days = [date(2026, 10, 1) + timedelta(day) for day in range(14)]
     counts = [[400, 600] if day < date(2026, 10, 9) else [600, 400] for day in days]
-    of_all = "".join(
-        json.dumps(
-            {"metric": "dark_mode", "edition": REGISTRY.metric("dark_mode").edition, "window": day.isoformat()}
-            | {"closed": True, "reports": 1000, "counts": each}
-        )
-        + "\n"
-        for day, each in zip(days, counts, strict=True)
-    )
+    dark_mode = REGISTRY.metric("dark_mode")
+    of_days = zip(days, counts, strict=True)
+    of_all = "".join(tally(dark_mode, each, window=day.isoformat()).decode() for day, each in of_days)
     _keep(out, of_all)
     report = make_report(REGISTRY, decode(of_all.encode().splitlines()))
     (changes,) = report.changes
@@ -206,9 +202,9 @@ def test_the_index_links_every_file_of_every_window_the_newest_first(out: Path) 
 def test_the_digest_has_twenty_lines_at_most_and_changes_first(out: Path) -> None:
     reports = REGISTRY.metric("os").channel.symbols * 1000
     moved = [json.loads(line("os", day)) for day in DAYS]
-    for at, tally in enumerate(moved):
-        counts = [1000 + 90 * at, 1000 - 90 * at, *[1000] * (len(tally["counts"]) - 2)]
-        tally |= {"counts": counts, "reports": reports}
+    for at, of_day in enumerate(moved):
+        counts = [1000 + 90 * at, 1000 - 90 * at, *[1000] * (len(of_day["counts"]) - 2)]
+        of_day |= {"counts": counts, "reports": reports}
     _keep(out, RISING + "".join(json.dumps(tally) + "\n" for tally in moved))
     lines = (out / "digest.txt").read_text().splitlines()
     assert lines[0] == "acme: telemetry digest, 2026-11-19"
@@ -418,8 +414,7 @@ def test_the_digest_says_how_many_reports_there_were_and_up_to_where_a_number_is
     (out.parent / "metrics.toml").write_text(text)
     metric = Registry.parse(text).metric("startup_ms")
     counts = [50] * metric.channel.symbols
-    fields = {"metric": "startup_ms", "edition": metric.edition, "window": "2026-11-19", "closed": True}
-    _keep(out, json.dumps(fields | {"reports": sum(counts), "counts": counts}) + "\n")
+    _keep(out, tally(metric, counts, window="2026-11-19").decode())
     (said,) = [each for each in (out / "digest.txt").read_text().splitlines() if each.startswith("Start-up")]
     assert said.startswith("Start-up, counted up to ")
     assert said.endswith(f" {sum(counts):,} reports in 2026-11-19.")

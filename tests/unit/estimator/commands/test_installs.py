@@ -21,6 +21,7 @@ from estimator.report.strata import asked_share
 from tests.support.devices.clients import ask
 from tests.support.estimates.command_line import report
 from tests.support.estimates.documents import listed, only
+from tests.support.estimates.tallies import tally
 
 BOOLEANS = '[metric.one]\nkind = "boolean"\n[metric.two]\nkind = "boolean"\n[metric.three]\nkind = "boolean"\n'
 NUMBER = '[metric.number]\nkind = "number"\nlow = 0\nhigh = 100\nstatistic = "distribution"\n'
@@ -49,9 +50,8 @@ def written(folder: Path, budget: str, metrics: str = BOOLEANS) -> Registry:
     registry = ask(metrics, budget)
     metric = next(iter(registry.metrics.values()))
     counts = COUNTS if metric.kind.name == "boolean" else [10] * metric.channel.symbols
-    fields = {"metric": metric.name, "edition": metric.edition, "window": WINDOW, "closed": True}
     (folder / "metrics.toml").write_text(registry.source)
-    (folder / "tallies").write_text(json.dumps(fields | {"reports": sum(counts), "counts": counts}) + "\n")
+    (folder / "tallies").write_bytes(tally(metric, counts, window=WINDOW))
     return registry
 
 
@@ -61,8 +61,7 @@ def words(text: str) -> str:
 
 def test_a_single_report_is_that_of_one_device(folder: Path) -> None:
     metric = next(iter(written(folder, SPLIT).metrics.values()))
-    fields = {"metric": metric.name, "edition": metric.edition, "window": WINDOW, "closed": True}
-    (folder / "tallies").write_text(json.dumps(fields | {"reports": 1, "counts": [0, 1]}) + "\n")
+    (folder / "tallies").write_bytes(tally(metric, [0, 1], window=WINDOW))
     assert (
         "About 1 device participates, according to 1 report of one in 2026-11-20. This assumes that each device has"
         in words(report(folder))

@@ -20,6 +20,7 @@ from client_sdk.protocol import Registry
 from estimator.commands.cli import command
 from tests.support.devices.definitions import BOOLEAN, CATEGORY, NUMBER, Field, Toml, registry_text
 from tests.support.estimates.documents import has_mean, listed, mean_of, only
+from tests.support.estimates.tallies import tally
 
 COUNT: dict[str, Field] = {"purpose": "Why?", "kind": "count", "max": 6, "statistic": "distribution", "epsilon": 1}
 KINDS: dict[str, dict[str, Field]] = {
@@ -38,12 +39,10 @@ WIDE: dict[str, Field] = {"purpose": "Why?", "kind": "category", "values": [f"v{
 REGISTRY = Registry.parse(registry_text(**KINDS))
 
 
-def tally(name: str, reports: int) -> bytes:
+def even(name: str, reports: int) -> bytes:
     metric = REGISTRY.metric(name)
-    even = np.full(metric.channel.symbols, 1 / metric.channel.symbols)
-    counts = np.random.default_rng(1).multinomial(reports, even).tolist()
-    fields = {"metric": name, "edition": metric.edition, "window": "2026-11-20", "closed": True}
-    return json.dumps(fields | {"reports": reports, "counts": counts}).encode() + b"\n"
+    law = np.full(metric.channel.symbols, 1 / metric.channel.symbols)
+    return tally(metric, np.random.default_rng(1).multinomial(reports, law).tolist())
 
 
 def run(folder: Path, content: bytes, *flags: str, registry: str = registry_text(**KINDS)) -> Result:
@@ -69,7 +68,7 @@ def figures(metric: Any) -> list[float | None]:
 @pytest.mark.parametrize("name", KINDS)
 @pytest.mark.parametrize("reports", [0, 1, 10**4])
 def test_every_kind_has_the_same_numbers_in_every_form(tmp_path: Path, name: str, reports: int) -> None:
-    content = tally(name, reports)
+    content = even(name, reports)
     metric = only_metric(tmp_path, content)
     rows = list(csv.DictReader(io.StringIO(run(tmp_path, content, "--format", "csv").stdout)))
     assert [float(row["estimate"]) if row["estimate"] else None for row in rows] == figures(metric)
@@ -85,7 +84,7 @@ def test_every_kind_has_the_same_numbers_in_every_form(tmp_path: Path, name: str
 
 
 def test_a_range_stands_in_every_form(tmp_path: Path) -> None:
-    content, ranges = tally("spread", 10**4), ("--with", "range=spread:3:7.5,range=spread:0:20")
+    content, ranges = even("spread", 10**4), ("--with", "range=spread:3:7.5,range=spread:0:20")
     (part, whole) = listed(only_metric(tmp_path, content, *ranges), "range")
     assert [share["value"] for share in (part, whole)] == [[3, 7.5], [0, 20]]
     assert [whole[name] for name in ("estimate", "high")] == pytest.approx([1, 1])
@@ -102,7 +101,7 @@ def test_a_range_stands_in_every_form(tmp_path: Path) -> None:
 
 
 def test_the_mean_and_the_sum_follow_from_the_shares(tmp_path: Path) -> None:
-    shares = {name: only_metric(tmp_path, tally(name, 10**4)) for name in ("step", "tools", "visits")}
+    shares = {name: only_metric(tmp_path, even(name, 10**4)) for name in ("step", "tools", "visits")}
     weights = {"step": (1, 2, 3), "tools": (1, 1, 1), "visits": tuple(range(7))}
     for name, metric in shares.items():
         mean = sum(w * entry["estimate"] for w, entry in zip(weights[name], listed(metric, "share"), strict=True))
@@ -113,21 +112,21 @@ def test_the_mean_and_the_sum_follow_from_the_shares(tmp_path: Path) -> None:
 
 
 def test_two_metrics_have_groups_differences_and_a_test(tmp_path: Path) -> None:
-    metric = only_metric(tmp_path, tally("both", 10**4))
+    metric = only_metric(tmp_path, even("both", 10**4))
     within = listed(metric, "share_within")
     assert [*dict.fromkeys(share["value"][0] for share in within)] == [False, True]
     assert list(metric["independence"]) == ["statistic", "degrees_of_freedom", "p_value"]
     first, second = ([share["estimate"] for share in within if share["value"][0] is group] for group in (False, True))
     differences = [entry["estimate"] for entry in listed(metric, "difference")]
     assert differences == [a - b for a, b in zip(first, second, strict=True)]
-    assert f"p = {metric['independence']['p_value']:.2g}" in run(tmp_path, tally("both", 10**4), "--verbose").stdout
-    assert "independence" not in only_metric(tmp_path, tally("both", 1))
+    assert f"p = {metric['independence']['p_value']:.2g}" in run(tmp_path, even("both", 10**4), "--verbose").stdout
+    assert "independence" not in only_metric(tmp_path, even("both", 1))
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("name", ["system", "step", "tools", "visits", "both"])
 def test_intervals_together_are_wider_and_labeled(tmp_path: Path, name: str) -> None:
-    content = tally(name, 10**4)
+    content = even(name, 10**4)
     alone, together = only_metric(tmp_path, content), only_metric(tmp_path, content, "--with", "simultaneous")
     for single, joint in zip(listed(alone, "share"), listed(together, "share"), strict=True):
         assert joint["low"] <= single["low"] <= single["high"] <= joint["high"]
@@ -140,7 +139,7 @@ def test_intervals_together_are_wider_and_labeled(tmp_path: Path, name: str) -> 
 
 
 def test_a_covariance_is_in_json_and_only_there(tmp_path: Path) -> None:
-    content = tally("system", 10**4)
+    content = even("system", 10**4)
     metric = only_metric(tmp_path, content, "--with", "covariance")
     variances = [row[place] for place, row in enumerate(metric["covariance"])]
     assert variances == pytest.approx([entry["standard_error"] ** 2 for entry in listed(metric, "share")], rel=0.01)
@@ -155,8 +154,7 @@ def test_of_many_values_a_table_shows_fifty_and_the_covariance_is_left_out(tmp_p
     text = registry_text(wide=WIDE)
     metric = Registry.parse(text).metric("wide")
     counts = np.random.default_rng(1).multinomial(10**4, np.full(metric.channel.symbols, 1 / metric.channel.symbols))
-    fields = {"metric": "wide", "edition": metric.edition, "window": "2026-11-20", "closed": True, "reports": 10**4}
-    content = json.dumps(fields | {"counts": counts.tolist()}).encode() + b"\n"
+    content = tally(metric, counts.tolist())
     table = run(tmp_path, content, "--verbose", registry=text).stdout
     assert sum(line.startswith("  v") for line in table.splitlines()) == 50
     assert "… and 250 more values" in table

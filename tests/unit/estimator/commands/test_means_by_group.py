@@ -39,6 +39,7 @@ from tests.support.devices.definitions import (
 )
 from tests.support.estimates.command_line import report, run
 from tests.support.estimates.documents import listed
+from tests.support.estimates.tallies import tally
 
 ASKED = {"os": CATEGORY, "startup_ms": NUMBER | {"high": 3000}, "by_os": MEAN_BY_GROUP | {"unit": "ms"}}
 TEXT = registry_text(**ASKED)
@@ -58,8 +59,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     within = np.array([[np.interp(place, [0, 0.5, 1], row) * many for row in np.eye(3)] for place, many in population])
     law = inverse_of(METRIC.channel).symbol_law((within / within.sum()).ravel())
     counts = np.random.default_rng(8).multinomial(4540, law).tolist()
-    tally = {"metric": "by_os", "edition": METRIC.edition, "window": "2026-11-20", "closed": True, "reports": 4540}
-    (folder / "tallies").write_text(json.dumps(tally | {"counts": counts}) + "\n")
+    (folder / "tallies").write_bytes(tally(METRIC, counts))
     return folder
 
 

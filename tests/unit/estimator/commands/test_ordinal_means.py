@@ -19,6 +19,7 @@ from estimator.commands.cli import command
 from tests.support.devices.definitions import Field, registry_text
 from tests.support.estimates.command_line import report, run
 from tests.support.estimates.documents import only
+from tests.support.estimates.tallies import tally
 
 STEPS = ["bad", "poor", "fair", "good", "great"]
 SHARES = (0.07, 0.31, 0.02, 0.13, 0.47)
@@ -48,8 +49,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     for place, share in zip(places, SHARES, strict=True):
         law += share * np.array([float(metric.channel.probability(y, place)) for y in range(metric.channel.symbols)])
     counts = np.random.default_rng(3).multinomial(DEVICES, law / law.sum()).tolist()
-    tally = {"metric": "liked", "edition": metric.edition, "window": "2026-11-20", "closed": True, "reports": DEVICES}
-    (folder / "tallies").write_text(json.dumps(tally | {"counts": counts}) + "\n")
+    (folder / "tallies").write_bytes(tally(metric, counts))
     return folder
 
 

@@ -38,6 +38,7 @@ from tests.support.devices.definitions import (
     Field,
     registry_text,
 )
+from tests.support.estimates.tallies import tally
 
 PUBLIC = {"public": True}
 NEW, NOTHING, USAGE = 0, 3, 2
@@ -59,8 +60,7 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 def line(metric: Metric, window: str, counts: list[int], edition: str | None = None) -> str:
-    about = {"metric": metric.name, "edition": edition or metric.edition, "window": window, "closed": True}
-    return json.dumps(about | {"reports": sum(counts), "counts": counts}) + "\n"
+    return tally(metric, counts, window=window, edition=edition or metric.edition).decode()
 
 
 def lines(registry: Registry, reports: Mapping[str, int], days: tuple[str, ...] = DAYS) -> str:

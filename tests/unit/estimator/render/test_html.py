@@ -6,7 +6,6 @@ from __future__ import annotations
 
 import base64
 import hashlib
-import json
 import math
 import re
 import tomllib
@@ -52,6 +51,7 @@ from tests.support.devices.definitions import (
     registry_text,
 )
 from tests.support.estimates import every_kind, pages
+from tests.support.estimates.tallies import tally
 
 PAIRS = CROSS | {"mechanism": "k-ary-randomized-response"}
 
@@ -318,9 +318,7 @@ def test_the_libraries_are_byte_by_byte_what_was_looked_at() -> None:
 @pytest.fixture
 def arguments(tmp_path: Path) -> list[str]:
     (tmp_path / "metrics.toml").write_text(registry_text(yes=BOOLEAN), encoding="utf-8")
-    metric = registry_of(yes=BOOLEAN).metric("yes")
-    line = {"metric": "yes", "edition": metric.edition, "window": "2026-11-20", "closed": True, "reports": 1000}
-    (tmp_path / "tallies.ndjson").write_text(json.dumps(line | {"counts": [600, 400]}), encoding="utf-8")
+    (tmp_path / "tallies.ndjson").write_bytes(tally(registry_of(yes=BOOLEAN).metric("yes"), [600, 400]))
     return ["report", "--registry", f"{tmp_path / 'metrics.toml'}", "--tallies", f"{tmp_path / 'tallies.ndjson'}"]
 
 

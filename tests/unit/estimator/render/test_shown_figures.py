@@ -42,6 +42,7 @@ from estimator.shown_report import ShownReport
 from estimator.tallies import decode
 from tests.support.devices.definitions import BOOLEAN, NUMBER, registry_text
 from tests.support.estimates.documents import listed
+from tests.support.estimates.tallies import tally
 
 SPEC = importlib.util.spec_from_file_location("demo", Path(__file__).parents[4] / "examples" / "health" / "demo.py")
 assert SPEC is not None
@@ -96,9 +97,7 @@ def plain_report() -> EstimateReport:
     lines = []
     for metric in REGISTRY.metrics.values():
         counts = [100 + symbol for symbol in range(metric.channel.symbols)]
-        for window in ("2026-11-19", "2026-11-20"):
-            fields = {"metric": metric.name, "edition": metric.edition, "window": window, "closed": True}
-            lines.append(json.dumps(fields | {"reports": sum(counts), "counts": counts}).encode())
+        lines += [tally(metric, counts, window=window) for window in ("2026-11-19", "2026-11-20")]
     return make_report(REGISTRY, decode(lines))
 
 

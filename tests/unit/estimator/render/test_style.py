@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import io
-import json
 import re
 from collections.abc import Mapping
 
@@ -20,6 +19,7 @@ from estimator.results.report import EstimateReport, Request, Selection
 from estimator.tallies import decode
 from tests.support.devices.definitions import CATEGORY, registry_text
 from tests.support.estimates.every_kind import REGISTRY, tallies
+from tests.support.estimates.tallies import tally
 
 ESCAPES = re.compile(r"\x1b\[[0-9;]*m")
 BIG = Estimate(-1.2345e7, 1.2345e5, -1.2456e7, 1.2456e7, 1.2e7)
@@ -168,15 +168,8 @@ def test_wide_characters_and_combining_marks_take_the_columns_that_a_terminal_gi
 def test_rows_of_values_in_all_scripts_are_aligned() -> None:
     registry = Registry.parse(registry_text(greeting=CATEGORY | {"values": list(WORDS), "purpose": "?"}))
     metric = registry.metric("greeting")
-    tally = {
-        "metric": "greeting",
-        "edition": metric.edition,
-        "window": "2026-11-20",
-        "closed": True,
-        "reports": 100 * metric.channel.symbols,
-        "counts": [100] * metric.channel.symbols,
-    }
-    report = make_report(registry, decode([json.dumps(tally).encode()]), request=Request(highlights=True))
+    reported = decode([tally(metric, [100] * metric.channel.symbols)])
+    report = make_report(registry, reported, request=Request(highlights=True))
     for text in (as_table(report), as_summary(report)):
         assert max(map(columns_of, text.splitlines())) <= PLAIN.width
         rows = [line for line in text.splitlines() if line.startswith("  ") and "±" in line and "interval" not in line]

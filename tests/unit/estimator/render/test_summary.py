@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import re
 
 import numpy as np
@@ -19,7 +18,7 @@ from estimator.tallies import decode
 from tests.support.devices.definitions import BOOLEAN, CATEGORY, NUMBER, registry_text
 from tests.support.estimates.every_kind import REGISTRY, tallies
 from tests.support.estimates.tallies import REGISTRY as DARK_MODE
-from tests.support.estimates.tallies import line
+from tests.support.estimates.tallies import line, tally
 
 ESCAPES = re.compile(r"\x1b\[[0-9;]*m")
 FOUR = Registry.parse(
@@ -39,8 +38,7 @@ def four_metrics() -> EstimateReport:
         shares = np.linspace(1.0, 0.8, metric.channel.symbols)
         for window in ("2026-11-19", "2026-11-20"):
             counts = generator.multinomial(5474, shares / shares.sum()).tolist()
-            fields = {"metric": metric.name, "edition": metric.edition, "window": window, "closed": True}
-            lines.append(json.dumps(fields | {"reports": 5474, "counts": counts}).encode())
+            lines.append(tally(metric, counts, window=window))
     return make_report(FOUR, decode(lines), Selection(), Request(pool=True, fakes=0.01))
 
 
@@ -89,10 +87,9 @@ def test_a_model_of_one_report_is_said_to_be_learned_from_too_few() -> None:
 @pytest.mark.parametrize("name", ["embedding", "unknown_word"])
 def test_a_point_of_a_vector_or_a_text_is_said_to_be_no_certainty(name: str) -> None:
     metric = REGISTRY.metric(name)
-    fields = {"metric": name, "edition": metric.edition, "window": "2026-11-20", "closed": True}
-    tally = json.dumps(fields | {"reports": 2000, "counts": [2000], "symbols": [metric.channel.symbols - 1]}).encode()
+    sparse = tally(metric, [2000], symbols=[metric.channel.symbols - 1])
     request = Request(candidates=("the", "zebra", "a") if name == "unknown_word" else ())
-    text = as_summary(make_report(REGISTRY, decode([tally]), Selection(), request))
+    text = as_summary(make_report(REGISTRY, decode([sparse]), Selection(), request))
     assert "An interval of a single point is not a certainty" in text
 
 
@@ -106,10 +103,8 @@ def test_every_metric_has_its_sentence_and_the_unit_of_its_numbers(every_kind: E
 
 
 def test_an_impossible_share_is_shown_as_what_it_means() -> None:
-    metric = FOUR.metric("physical_limitation")
-    fields = {"metric": metric.name, "edition": metric.edition, "window": "2026-11-20", "closed": True}
-    tally = json.dumps(fields | {"reports": 1000, "counts": [745, 255]}).encode()
-    text = as_summary(make_report(FOUR, decode([tally]), Selection(), Request()))
+    reported = tally(FOUR.metric("physical_limitation"), [745, 255])
+    text = as_summary(make_report(FOUR, decode([reported]), Selection(), Request()))
     assert re.search(r"About 0% \(0 to \d%\) say yes", text)
     assert "not a certainty" not in text
     assert re.search(r"^  yes     0\.0% ± \d\.\d  0\.0 to \d\.\d$", text, re.MULTILINE)
@@ -127,10 +122,8 @@ def test_points_stand_below_each_other_and_long_figures_cost_the_bar_and_not_the
 
 
 def test_an_interval_of_one_point_is_said_to_be_no_certainty() -> None:
-    metric = FOUR.metric("physical_limitation")
-    fields = {"metric": metric.name, "edition": metric.edition, "window": "2026-11-20", "closed": True}
-    tally = json.dumps(fields | {"reports": 1000, "counts": [900, 100]}).encode()
-    text = as_summary(make_report(FOUR, decode([tally]), Selection(), Request()))
+    reported = tally(FOUR.metric("physical_limitation"), [900, 100])
+    text = as_summary(make_report(FOUR, decode([reported]), Selection(), Request()))
     assert "(0 to 0%)" in text
     assert "An interval of a single point is not a certainty" in text
 

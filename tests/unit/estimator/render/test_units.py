@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import re
 from functools import cache
 
@@ -18,6 +17,7 @@ from estimator.results.report import EstimateReport, Request, Selection
 from estimator.tallies import decode
 from tests.support.devices.definitions import BOOLEAN, CATEGORY, COUNT, NUMBER, metric_of, mistakes, registry_text
 from tests.support.estimates import every_kind
+from tests.support.estimates.tallies import tally
 
 UNBROKEN = "\N{NO-BREAK SPACE}"
 NAMED = ("startup_ms", "steps")
@@ -88,9 +88,7 @@ def test_no_form_shows_a_number_past_the_range_of_its_metric() -> None:
     metric = registry.metric("steps")
     counts = [0] * metric.channel.symbols
     counts[0], counts[-1] = 2, 3
-    fields = {"metric": "steps", "edition": metric.edition, "window": "2026-11-20", "closed": True}
-    tallies = decode([json.dumps(fields | {"reports": 5, "counts": counts}).encode()])
-    report = make_report(registry, tallies, Selection(), Request())
+    report = make_report(registry, decode([tally(metric, counts)]), Selection(), Request())
     mean = report.metrics[0].mean
     assert mean is not None
     assert mean.high == 999_999

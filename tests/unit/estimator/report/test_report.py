@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import math
 from collections.abc import Iterator
 from fractions import Fraction
@@ -23,7 +22,7 @@ from estimator.tallies import decode
 from tests.support.devices.definitions import BOOLEAN, NUMBER, registry_text
 from tests.support.estimates import every_kind
 from tests.support.estimates.inverses import PRECISION
-from tests.support.estimates.tallies import REGISTRY, line
+from tests.support.estimates.tallies import REGISTRY, line, tally
 
 
 @pytest.mark.parametrize(
@@ -60,11 +59,7 @@ def test_an_interval_of_one_point_is_explained_and_others_are_not() -> None:
 def test_a_range_that_floats_cannot_hold_is_named_and_other_metrics_are_answered(statistic: str) -> None:
     narrow = NUMBER | {"low": 10**16, "high": 10**16 + 1, "statistic": statistic}
     registry = Registry.parse(registry_text(narrow=narrow, dark_mode=BOOLEAN))
-    lines = []
-    for metric in registry.metrics.values():
-        counts = [3] * metric.channel.symbols
-        fields = {"metric": metric.name, "edition": metric.edition, "window": "2026-11-20", "closed": True}
-        lines.append(json.dumps(fields | {"reports": sum(counts), "counts": counts}).encode())
+    lines = [tally(metric, [3] * metric.channel.symbols) for metric in registry.metrics.values()]
     report = make_report(registry, decode(lines), request=Request(highlights=True, pool=True))
     assert [metric.metric for metric in report.metrics] == ["dark_mode"]
     assert "its range from 10000000000000000 to 10000000000000000 is too narrow for floats" in report.skipped[0].reason

@@ -26,6 +26,7 @@ from estimator.statistics.confidence import SIGNIFICANT
 from estimator.tallies import decode
 from tests.support.devices.definitions import CATEGORY, MEAN_BY_GROUP, NUMBER, registry_text
 from tests.support.estimates import every_kind
+from tests.support.estimates.tallies import tally
 
 REGISTRY = Registry.parse(registry_text(os=CATEGORY, startup_ms=NUMBER, startup_by_os=MEAN_BY_GROUP))
 REPORTS = 20_000
@@ -59,8 +60,7 @@ def risen() -> EstimateReport:
         within[:, 0], within[:, -1] = 1 / 3, 0.0
         within[0, 0], within[0, -1] = (1 - part) / 3, part / 3
         counts = np.rint(REPORTS * inverse.symbol_law(within.ravel())).astype(int).tolist()
-        fields = {"metric": metric.name, "edition": metric.edition, "window": window, "closed": True}
-        lines.append(json.dumps(fields | {"reports": sum(counts), "counts": counts}).encode())
+        lines.append(tally(metric, counts, window=window))
     return make_report(REGISTRY, decode(lines), Selection(), Request(pool=True))
 
 
