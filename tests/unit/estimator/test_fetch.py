@@ -81,8 +81,11 @@ def collector() -> Iterator[str]:
         yield url
 
 
-def test_closed_tallies_are_read(collector: str) -> None:
-    assert [tally.metric for tally in fetch(collector, TOKEN, preliminary=False).tallies] == ["dark_mode"]
+@pytest.mark.parametrize("preliminary", [False, True])
+def test_tallies_are_read_and_preliminary_ones_only_if_asked_for(collector: str, *, preliminary: bool) -> None:
+    fetched = fetch(f"{collector}/" if preliminary else collector, TOKEN, preliminary=preliminary)
+    assert [tally.closed for tally in fetched.tallies] == ([True, False] if preliminary else [True])
+    assert fetched.snapshot_at == (datetime(2026, 11, 20, 12, tzinfo=UTC) if preliminary else None)
 
 
 @pytest.mark.parametrize("variable", PROXY_VARIABLES[:2])
@@ -94,15 +97,6 @@ def test_the_token_for_a_collector_on_this_machine_goes_to_no_proxy(
         monkeypatch.setenv(variable, proxy.url)
         assert len(fetch(collector, TOKEN, preliminary=False).tallies) == 1
         assert proxy.requests == []
-
-
-def test_preliminary_tallies_are_asked_for(collector: str) -> None:
-    assert [tally.closed for tally in fetch(f"{collector}/", TOKEN, preliminary=True).tallies] == [True, False]
-
-
-def test_when_open_windows_were_looked_at_is_read_if_the_collector_says_it(collector: str) -> None:
-    assert fetch(collector, TOKEN, preliminary=True).snapshot_at == datetime(2026, 11, 20, 12, tzinfo=UTC)
-    assert fetch(collector, TOKEN, preliminary=False).snapshot_at is None
 
 
 NO_INSTANTS = [None, "", "yesterday", "2026-11-20T12:00:00", "0001-01-01T00:00:00+14:00", "9999-12-31T23:59:59-14:00"]

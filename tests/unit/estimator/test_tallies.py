@@ -193,20 +193,20 @@ def test_a_repeated_tally_is_named_with_both_lines() -> None:
         decode([SOUND, line("os", [1, 2, 3, 4]), SOUND])
 
 
-def test_a_tally_is_read_as_it_was_written() -> None:
-    (tally,) = decode([SOUND])
-    assert (tally.metric, tally.window.text, tally.closed, tally.reports) == ("dark_mode", "2026-11-20", True, 7)
-    assert tally.dense(2).tolist() == [3, 4]
-
-
-def test_the_largest_tally_is_exact() -> None:
-    (tally,) = decode([line("dark_mode", [MOST_REPORTS - 1, 1])])
-    assert tally.dense(2).tolist() == [MOST_REPORTS - 1, 1]
-
-
-def test_a_sparse_tally_has_zeros_where_nothing_was_counted() -> None:
-    (tally,) = decode([line("os", [5, 1], symbols=[0, 3])])
-    assert tally.dense(4).tolist() == [5, 0, 0, 1]
+@pytest.mark.parametrize(
+    ("written", "counts"),
+    [
+        pytest.param(SOUND, [3, 4], id="all symbols"),
+        pytest.param(line("dark_mode", [MOST_REPORTS - 1, 1]), [MOST_REPORTS - 1, 1], id="as many as are exact"),
+        pytest.param(line("os", [5, 1], symbols=[0, 3]), [5, 0, 0, 1], id="sparse"),
+        pytest.param(line("os", [], symbols=[]), [0, 0, 0, 0], id="sparse, of nothing"),
+    ],
+)
+def test_a_tally_is_read_as_it_was_written(written: bytes, counts: list[int]) -> None:
+    (tally,) = decode([written])
+    assert (tally.window.text, tally.closed, tally.reports) == ("2026-11-20", True, sum(counts))
+    assert tally.metric == ("dark_mode" if len(counts) == 2 else "os")
+    assert tally.dense(len(counts)).tolist() == counts
 
 
 @pytest.mark.parametrize("wrong", [line("os", [1, 2, 3]), line("os", [1], symbols=[4])])
@@ -228,11 +228,6 @@ def test_a_long_list_of_anything_but_usual_integers_is_refused_before_it_takes_m
         text = SOUND.replace(b"3, 4", number + (b"," + number) * 2**15)
         with pytest.raises(TalliesError, match="it must contain two lists of integers from 0"):
             decode([text])
-
-
-def test_a_sparse_tally_of_nothing_is_all_zeros() -> None:
-    (tally,) = decode([line("os", [], symbols=[])])
-    assert tally.dense(4).tolist() == [0, 0, 0, 0]
 
 
 def test_a_missing_file_is_named(tmp_path: Path) -> None:
