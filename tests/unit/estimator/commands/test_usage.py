@@ -51,19 +51,8 @@ BAD = {
     "--to": WINDOWS,
     "--since": WINDOWS,
     "--with": (
-        *(
-            "",
-            "x",
-            "clusters,x",
-            "clusters=1",
-            "central",
-            "central=1e-6,central=1e-6",
-            "candidates=",
-            "candidates=none",
-            "range=dark",
-            "range=dark:1:x",
-            "range=dark:1:inf",
-        ),
+        *("", "x", "clusters,x", "clusters=1", "central", "central=1e-6,central=1e-6", "candidates="),
+        *("candidates=none", "range=dark", "range=dark:1:x", "range=dark:1:inf"),
         *(f"{name}={value}" for name in ("central", "poisoning") for value in ("0", "1", *NUMBERS)),
         *(f"installs={value}" for value in ("0", *NUMBERS)),
         *(f"asked={value}" for value in ("0", "1.1", *NUMBERS)),
@@ -76,17 +65,8 @@ BAD = {
 """Bad values of options and arguments."""
 
 PATHS = {
-    "--registry",
-    "--csv",
-    "--shares",
-    "--pilot",
-    "--against",
-    "--tallies",
-    "--output",
-    "folder",
-    "--html",
-    "--tallies-out",
-    "--public",
+    *("--registry", "--csv", "--shares", "--pilot", "--against", "--tallies", "--output", "folder", "--html"),
+    *("--tallies-out", "--public"),
 }
 """Any text may name a file: what is in it has tests of its own."""
 
