@@ -17,6 +17,7 @@ from estimator.render.text.report import as_table
 from estimator.report.report import make_report
 from estimator.results.report import EstimateReport, Request, Selection
 from estimator.tallies import decode
+from tests.support.devices.definitions import BOOLEAN, NUMBER, registry_text
 from tests.support.estimates import of_strata
 from tests.support.estimates.tallies import REGISTRY, line
 
@@ -84,30 +85,8 @@ def test_nothing_is_shown_unless_it_is_requested(form: str) -> None:
     assert "composed" not in text
 
 
-GAUSSIAN = Registry.parse(
-    """\
-schema = 1
-[app]
-name = "acme"
-[budget]
-per_window = 20
-lifetime = 60
-delta = 0.1
-[metric.load]
-purpose = "How busy are machines?"
-kind = "number"
-low = 0
-high = 1
-statistic = "mean"
-mechanism = "gaussian"
-epsilon = 1
-delta = 0.001
-[metric.dark_mode]
-purpose = "Is dark mode used?"
-kind = "boolean"
-epsilon = 1
-"""
-)
+LOAD = NUMBER | {"high": 1, "mechanism": "gaussian", "epsilon": 1, "delta": 0.001}
+GAUSSIAN = Registry.parse(registry_text(load=LOAD, dark_mode=BOOLEAN))
 
 
 def test_a_channel_with_a_delta_of_its_own_is_not_amplified_but_counts() -> None:

@@ -15,35 +15,14 @@ from estimator.plan.amplification import shuffled_epsilon
 from estimator.plan.blanket import Blanket
 from estimator.plan.plan import PlanRequest, make_plan
 from estimator.statistics.arrays import Floats
+from tests.support.devices.definitions import BOOLEAN, NUMBER, Field, registry_text
 
-TEXT = """
-schema = 1
-[app]
-name = "acme"
-[budget]
-per_window = 9
-lifetime = 99
-[strata]
-platform = ["ios", "android"]
-[metric.dark_mode]
-purpose = "Is it used?"
-kind = "boolean"
-epsilon = 2
-strata = ["platform"]
-[metric.startup_ms]
-purpose = "How long?"
-kind = "number"
-low = 0
-high = 5000
-statistic = "mean"
-unit = "ms"
-epsilon = 1
-strata = ["platform"]
-[metric.plain]
-purpose = "Is it used?"
-kind = "boolean"
-epsilon = 2
-"""
+STRATA: dict[str, Field] = {"strata": ["platform"]}
+TEXT = registry_text(
+    dark_mode=BOOLEAN | {"epsilon": 2} | STRATA,
+    startup_ms=NUMBER | {"high": 5000, "unit": "ms", "epsilon": 1} | STRATA,
+    plain=BOOLEAN | {"epsilon": 2},
+).replace("[metric.", '[strata]\nplatform = ["ios", "android"]\n[metric.', 1)
 TODAY = date(2026, 11, 21)
 
 

@@ -28,17 +28,14 @@ def test_a_range_within_the_answers_of_a_distribution_can_be_had(requested: tupl
     check_ranges(REGISTRY, [requested])
 
 
+UNKNOWN = 'cannot be estimated; only numbers and counts with statistic = "distribution" or "quantiles" can'
+
+
 @pytest.mark.parametrize(
     ("requested", "problem"),
     [
-        (
-            ("dark_mode", 0, 1),
-            'cannot be estimated; only numbers and counts with statistic = "distribution" or "quantiles" can',
-        ),
-        (
-            ("mean_ms", 2, 3),
-            'cannot be estimated; only numbers and counts with statistic = "distribution" or "quantiles" can',
-        ),
+        (("dark_mode", 0, 1), UNKNOWN),
+        (("mean_ms", 2, 3), UNKNOWN),
         (("crashes", 2, 3), "the share of each count, or the share above each threshold"),
         (("startup_ms", 2, 2), "the range of startup_ms from 2 to 2 is a single number"),
         (("startup_ms", 3.5, 2), "the range of startup_ms from 3.5 to 2 ends before it begins; swap its ends"),
