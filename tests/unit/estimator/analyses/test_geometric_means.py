@@ -9,18 +9,17 @@ import numpy as np
 import pytest
 
 from client_sdk.protocol import Registry, Window
-from estimator.analyses.metric import analysis_of, estimate
+from estimator.analyses.metric import estimate
 from estimator.decoders.inversions import decoder_of
 from estimator.report.report import make_report
 from estimator.report.strata import among_all_of
-from estimator.results.estimate import Estimate, Figure, LogScale
+from estimator.results.estimate import Figure
 from estimator.results.metric import MetricEstimate, TakingPart
 from estimator.results.report import Request
 from estimator.tallies import Tally
 from tests.support.devices.definitions import LOG_NUMBER, NUMBER, registry_text
 
 HIGH: Final = 100_000
-LOG: Final = LogScale()
 
 REGISTRY: Final = Registry.parse(registry_text(of_logs=LOG_NUMBER | {"epsilon": 1}, plain=NUMBER | {"epsilon": 1}))
 METRIC, PLAIN = REGISTRY.metric("of_logs"), REGISTRY.metric("plain")
@@ -45,18 +44,6 @@ def estimated(counts: tuple[int, ...], request: Request | None = None) -> Metric
 def figure_of(metric: MetricEstimate) -> Figure:
     assert metric.mean is not None
     return metric.mean
-
-
-def test_a_geometric_mean_is_the_mean_of_places_mapped_with_its_interval() -> None:
-    """The channel and the tally are those of a plain mean: only the scale differs."""
-    plain, geometric = estimate(PLAIN, tally("plain", drawn())).mean, figure_of(estimated(drawn()))
-    assert METRIC.channel == PLAIN.channel
-    assert plain is not None
-    for name in ("estimate", "low", "high"):
-        place = getattr(plain, name) / 9
-        assert getattr(geometric, name) == pytest.approx(math.expm1(place * RANGE))
-    error = (plain.standard_error or 0) / 9 * RANGE
-    assert geometric.standard_error == pytest.approx(error * (1 + (geometric.estimate or 0)))
 
 
 def test_a_geometric_mean_beyond_its_range_is_an_end() -> None:
@@ -93,14 +80,3 @@ def test_windows_are_pooled_and_all_installations_bounded_on_the_scale_of_logari
     assert bounds is not None
     assert math.log1p(bounds.low) == pytest.approx(math.log1p(figure_of(one).low) / 2)
     assert math.log1p(bounds.high) == pytest.approx((math.log1p(figure_of(one).high) + RANGE) / 2)
-
-
-def test_a_figure_goes_to_its_mean_and_back() -> None:
-    figure = figure_of(estimated(drawn()))
-    estimate, *ends = (np.array([end]) for end in (figure.estimate, figure.low, figure.high))
-    error = np.array([figure.standard_error]) / LOG.slopes(estimate)
-    columns = (LOG.inner(estimate), error, *map(LOG.inner, ends))
-    back = LOG.shown(Estimate(*(column.item() for column in columns)), (0.0, HIGH))
-    for name in ("estimate", "standard_error", "low", "high"):
-        assert getattr(back, name) == pytest.approx(getattr(figure, name))
-    assert analysis_of(METRIC).width == pytest.approx(RANGE)

@@ -48,16 +48,6 @@ def test_the_two_coins_recover_the_population() -> None:
     assert yes.low < 0.7 < yes.high
 
 
-def test_a_mean_is_in_the_units_of_the_metric() -> None:
-    metric = REGISTRY.metric("startup_ms")
-    keep = metric.channel.probability(1, given=1)
-    answers_of_the_high_end = round(keep * 10**12)
-    mean = _estimate("startup_ms", [10**12 - answers_of_the_high_end, answers_of_the_high_end]).mean
-    assert mean is not None
-    assert mean.estimate == pytest.approx(5100, abs=5000 / float(2 * keep - 1) / 10**12)
-    assert mean.high == 5100
-
-
 @pytest.mark.parametrize(("metric", "symbols"), [("dark_mode", 2), ("os", 4), ("startup_ms", 2)])
 def test_no_reports_leave_everything_possible(metric: str, symbols: int) -> None:
     estimated = _estimate(metric, [0] * symbols)

@@ -13,17 +13,15 @@ from msgspec.structs import replace
 
 from client_sdk.protocol import Window
 from estimator.analyses.metric import estimate
-from estimator.errors import RequestError
 from estimator.formats.json_documents import as_line
 from estimator.report.alerts import JudgedAlert, judged, read_alert
 from estimator.report.report import make_report
 from estimator.results.estimate import Figure, Figures
-from estimator.results.group import FigureGroup, FigureKey
+from estimator.results.group import FigureGroup
 from estimator.results.metric import MetricEstimate
 from estimator.results.report import EstimateReport, Selection
 from estimator.statistics.confidence import EXACT_BELOW
 from estimator.tallies import Tally, decode
-from estimator.words import cell_of
 from tests.support.estimates import every_kind
 
 DAY = Window.parse("2026-11-20")
@@ -104,24 +102,6 @@ def test_an_alert_is_about_the_figure_that_the_report_has(named: str, figure: Ca
         assert (verdict.estimate, verdict.low, verdict.high) == (expected.estimate, expected.low, expected.high)
         assert verdict.fired == (expected.low > alert.bound)
     assert any(verdict.low != verdict.high for verdict in verdicts)
-
-
-def test_an_alert_can_be_about_a_share_or_a_mean_exactly_if_the_report_has_it() -> None:
-    for each in report().metrics:
-        least = next((group.ends[0] for group in each.groups if group.about.is_mean and group.ends), 0)
-        has_mean = _can_be_had(f"{each.metric}.mean > {least}")
-        assert has_mean == (each.mean is not None), each.metric
-        for label in () if each.estimates is None else each.estimates.labels:
-            alert = read_alert(REGISTRY, f"{each.metric}.share[{cell_of(label)}] > 0")
-            assert alert.key == FigureKey("share", label), each.metric
-
-
-def _can_be_had(text: str) -> bool:
-    try:
-        read_alert(REGISTRY, text)
-    except RequestError:
-        return False
-    return True
 
 
 def test_alerts_are_judged_in_every_closed_window_of_their_metric_alone() -> None:
