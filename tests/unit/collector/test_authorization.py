@@ -89,11 +89,6 @@ def test_a_missing_key_a_wrong_key_and_a_key_of_another_role_are_told_apart(clie
     assert (answer.status_code, answer.json and answer.json["code"]) == (400, "invalid_json")
 
 
-def test_the_bearer_of_an_upload_key_reports(client: FlaskClient) -> None:
-    answer = client.post("/v1/reports", data=upload().encode(), headers=JSON | bearer(UPLOAD))
-    assert answer.status_code == HTTPStatus.OK
-
-
 def test_a_key_with_a_used_up_quota_gets_the_time_to_retry(store: MemoryStore) -> None:
     now = [Window.parse(TODAY).ends_at - 600.0]
     served = Served(REGISTRY, parse_access(key_entry("app", "upload", UPLOAD, "quota = 3")))

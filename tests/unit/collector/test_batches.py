@@ -45,15 +45,6 @@ def counted(client: FlaskClient, store: MemoryStore) -> dict[tuple[str, str], li
     return tallies_of(client.get("/v1/tallies", headers=READ).text.splitlines())
 
 
-def test_every_upload_gets_its_verdict_in_its_place_and_is_counted(client: FlaskClient, store: MemoryStore) -> None:
-    first, second = upload(report(), report("os", 9)), upload(report("os", 3), upload_id="2" * 32)
-    assert answers(client, encode_batch([first, second])) == [
-        {"upload": first.id, "accepted": 1, "refused": [{"index": 1, "code": "symbol_out_of_range"}]},
-        {"upload": second.id, "accepted": 1, "refused": []},
-    ]
-    assert counted(client, store) == {("dark_mode", TODAY): [0, 1], ("os", TODAY): [0, 0, 0, 1]}
-
-
 def test_a_malformed_line_gets_a_code_and_no_echo_and_the_others_are_counted(
     client: FlaskClient, store: MemoryStore
 ) -> None:
@@ -79,13 +70,6 @@ def test_of_one_id_with_two_bodies_the_first_is_counted_and_both_get_its_verdict
     verdict = {"upload": "1" * 32, "accepted": 1, "refused": []}
     assert answers(client, encode_batch([first, second])) == [verdict, verdict]
     assert answers(client, encode_batch([second])) == [verdict]
-    assert counted(client, store) == {("dark_mode", TODAY): [0, 1]}
-
-
-def test_an_upload_that_came_alone_before_is_counted_once(client: FlaskClient, store: MemoryStore) -> None:
-    sent = upload()
-    client.post("/v1/reports", data=sent.encode(), headers={"Content-Type": "application/json"})
-    assert answers(client, encode_batch([sent])) == [{"upload": sent.id, "accepted": 1, "refused": []}]
     assert counted(client, store) == {("dark_mode", TODAY): [0, 1]}
 
 

@@ -66,13 +66,6 @@ def test_an_upload_of_which_nothing_counts_is_refused_and_not_counted(shared_cou
     }
 
 
-@pytest.mark.parametrize(("name", "label"), [(name, label) for name, labels in LABELS.items() for label in labels])
-def test_every_counter_has_a_cell_of_its_own(name: str, label: str, shared_counters: SharedCounters) -> None:
-    WorkerCounters(shared_counters).add(name, label, 7)
-    assert everything(Totals(shared_counters)) == {(name, label): 7}
-    assert all(not any(Totals(shared_counters).latency(operation)[0]) for operation in OPERATION_NAMES)
-
-
 @pytest.mark.parametrize("operation", OPERATION_NAMES)
 def test_a_request_is_counted_in_its_bucket(operation: str, shared_counters: SharedCounters) -> None:
     counters = WorkerCounters(shared_counters)

@@ -74,14 +74,6 @@ def test_another_history_is_judged_anew() -> None:
     assert [code for _, code in former.refused] == [Refusal.FORMER_EDITION]
 
 
-def test_a_refused_report_does_not_take_the_others_with_it() -> None:
-    judgement = judged(
-        upload(report(symbol=7), report("os", 3), report("os", 4), report("plan", 1, "2026-W47"), report("os", 0))
-    )
-    assert list(judgement.additions.values()) == [{1: 3, 4: 0}, {3: 1}]
-    assert [place for place, _ in judgement.refused] == [0, 2]
-
-
 def test_an_id_is_looked_for_wherever_another_clock_and_registry_may_have_left_it() -> None:
     names = ("2026-11", "2026-W47", "2026-11-27", "2026-11-25", TODAY, "2026-11-10")
     far_off = ("2026-11-29", "2026-11-08", "1970-01-02", "9998-12", "2026-W50")

@@ -201,13 +201,6 @@ def counting(store: MemoryStore, clock: Clock) -> OpenReports:
     return reports
 
 
-def test_reports_are_added_up_over_symbols_and_editions() -> None:
-    store, clock = Looks(), Clock(NOON)
-    store.count(judged(upload(report(symbol=0), report("os", 3))))
-    store.count(judged(upload(report(symbol=1), report("plan", 0, "2026-W47"))))
-    assert counting(store, clock)() == {("dark_mode", TODAY): 2, ("os", TODAY): 1, ("plan", "2026-W47"): 1}
-
-
 def test_a_new_service_leaves_the_first_look_to_who_asks_for_it() -> None:
     store, clock = Looks(), Clock(NOON)
     store.count(judged(upload(report())))

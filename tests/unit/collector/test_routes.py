@@ -101,14 +101,6 @@ def close_today(store: MemoryStore) -> None:
     store.close(Window.parse(TODAY))
 
 
-def test_an_upload_gets_its_verdict_and_is_counted(client: FlaskClient, store: MemoryStore) -> None:
-    answer = client.post("/v1/reports", data=upload(report(), report("os", 9)).encode(), headers=JSON)
-    assert answer.status_code == HTTPStatus.OK
-    assert answer.json == {"accepted": 1, "refused": [{"index": 1, "code": "symbol_out_of_range"}]}
-    close_today(store)
-    assert tallies_of(client.get("/v1/tallies", headers=READ).text.splitlines()) == {("dark_mode", TODAY): [0, 1]}
-
-
 def test_tallies_are_lines_with_metric_edition_window_reports_and_counts(
     client: FlaskClient, store: MemoryStore
 ) -> None:

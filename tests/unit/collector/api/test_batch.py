@@ -27,11 +27,6 @@ PROBLEM = LineProblem(2, HTTPStatus.SERVICE_UNAVAILABLE, "store_unavailable", "s
 IDS = [FIRST.id, SECOND.id]
 
 
-def test_a_batch_is_read_as_it_was_written() -> None:
-    assert decode_batch(encode_batch([FIRST, SECOND])) == [FIRST, SECOND]
-    assert decode_batch(b"") == []
-
-
 def test_the_last_line_needs_no_end_and_a_line_may_end_as_on_windows() -> None:
     assert decode_batch(LINE + b"\r\n" + SECOND.encode()) == [FIRST, SECOND]
 

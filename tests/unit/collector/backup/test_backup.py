@@ -14,7 +14,7 @@ import redis
 from client_sdk.protocol import Upload, Verdict, Window
 from collector.backup import restore
 from collector.backup.export import backup
-from collector.backup.lines import BackupError, Bucket, Editions, End, TallyLine, encode
+from collector.backup.lines import BackupError, Bucket, Editions, End, encode
 from collector.backup.restore import read_backup
 from collector.backup.store_filler import StoreFiller
 from collector.backup.store_reader import BucketState, ShardCut, StoredBucket, StoreReader
@@ -394,27 +394,11 @@ def test_a_file_that_changes_between_checking_and_importing_leaves_the_import_un
     assert lines
 
 
-def test_what_a_check_finds_is_what_the_header_and_the_lines_say(opened: Opener, tmp_path: Path) -> None:
-    old = opened(0)
-    count(old, mixed_uploads(9))
-    contents = restore.check(written(old, tmp_path / "backup"))
-    assert (contents.header.app, contents.header.schema, contents.header.shards) == ("acme-notes", SCHEMA, 1)
-    assert (contents.ids, contents.tallies) == (9, 4)
-
-
 def test_expired_ids_are_not_brought_back(opened: Opener, tmp_path: Path) -> None:
     new = opened(1, purpose=Purpose.IMPORT)
     StoreFiller(new).remember([Bucket(86_400, 172_800, (bytes(16) + b"\0",))])
     assert list(StoreReader(new).buckets(0)) == []
     assert tmp_path
-
-
-def test_a_tally_of_one_metric_is_the_sum_of_all_shards(opened: Opener, tmp_path: Path) -> None:
-    old = opened(0, shards=4)
-    count(old, [upload(report("os", 2)) for _ in range(40)])
-    path = written(old, tmp_path / "backup")
-    tallies = [line for line in restore.read_backup(path) if isinstance(line, TallyLine)]
-    assert [tally.counts for tally in tallies] == [{2: 40}]
 
 
 def test_verdicts_of_restored_uploads_are_the_first_ones(opened: Opener, tmp_path: Path) -> None:

@@ -86,14 +86,6 @@ def answer_of(app: RelayApp, *arguments: Any, **options: Any) -> RelayResponse:
     return asyncio.run(ask(app, *arguments, **options))
 
 
-def test_a_device_gets_the_collectors_own_verdict() -> None:
-    answer = answer_of(relay(Collector()), upload(report(), report("os")).encode())
-    assert (answer.status, answer.headers["content-type"]) == (HTTPStatus.OK, "application/json")
-    assert json.loads(answer.body) == {"accepted": 2, "refused": []}
-    assert answer.headers["x-content-type-options"] == "nosniff"
-    assert answer.headers["cache-control"] == "no-store"
-
-
 def test_every_answer_lists_the_stops_that_the_relay_has_now_whatever_was_asked() -> None:
     stops: list[tuple[MetricEdition, ...]] = [()]
     app = relay(Collector(), stopped=lambda: stops[0])

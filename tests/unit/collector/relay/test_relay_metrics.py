@@ -38,10 +38,6 @@ def accept(body: bytes) -> bytes:
     return encode_answers([UploadVerdict(sent.id, Verdict(len(sent.reports))) for sent in uploads])
 
 
-def refuse(_: bytes) -> bytes:
-    raise CollectorUnavailableError("it does not know the key", is_refusal=True)
-
-
 def fail(_: bytes) -> bytes:
     raise CollectorUnavailableError("it cannot be reached")
 
@@ -58,23 +54,6 @@ def mixing(shared_counters: SharedCounters, post: Callable[[bytes], bytes], gath
 
 async def deliver(mixer: Mixer, *uploads: Upload) -> list[LineAnswer | BaseException]:
     return await asyncio.gather(*(mixer.deliver(sent.id, sent.encode()) for sent in uploads), return_exceptions=True)
-
-
-@pytest.mark.parametrize(
-    ("post", "expected"),
-    [
-        (accept, {"hearsay_relay_batches_total:answered": 1, "hearsay_relay_uploads_total:answered": 2}),
-        (fail, {"hearsay_relay_batches_total:unavailable": 1, "hearsay_relay_uploads_total:unanswered": 2}),
-        (refuse, {"hearsay_relay_batches_total:refused": 1, "hearsay_relay_uploads_total:unanswered": 2}),
-        (lambda _: b"", {"hearsay_relay_batches_total:unavailable": 1, "hearsay_relay_uploads_total:unanswered": 2}),
-    ],
-)
-def test_a_batch_is_counted_by_its_outcome_and_nothing_is_held_afterwards(
-    post: Callable[[bytes], bytes], expected: Samples
-) -> None:
-    shared_counters, sent = new_shared_counters(), upload()
-    asyncio.run(deliver(mixing(shared_counters, post), sent, sent, upload()))
-    assert samples(shared_counters) == expected
 
 
 def test_a_batch_whose_devices_are_all_gone_is_counted_as_abandoned() -> None:
@@ -121,29 +100,6 @@ def test_a_batch_under_way_is_held_with_its_age_and_what_still_gathers_is_not_sh
     age_s = during.pop("hearsay_relay_oldest_batch_seconds")
     assert 60 <= age_s <= 60 + (time.monotonic_ns() - before_ns) / 1e9
     assert during == {}
-
-
-def test_the_oldest_batch_is_the_one_that_left_first() -> None:
-    shared_counters = new_shared_counters()
-    ages: list[float] = []
-
-    async def send_two() -> None:
-        mixer = mixing(shared_counters, accept, gather_s=600.0)
-        first = asyncio.create_task(deliver(mixer, upload()))
-        await asyncio.sleep(0)
-        await asyncio.sleep(0)
-        mixer._leave()
-        at_ns = next(iter(mixer._under_way.values())).at_ns
-        second = asyncio.create_task(deliver(mixer, upload()))
-        await asyncio.sleep(0)
-        await asyncio.sleep(0)
-        mixer._leave()
-        shown = samples(shared_counters, lambda: at_ns + 7 * 10**9)
-        ages.append(shown["hearsay_relay_oldest_batch_seconds"])
-        await asyncio.gather(first, second)
-
-    asyncio.run(send_two())
-    assert ages == [7.0]
 
 
 def test_a_worker_that_takes_over_forgets_what_the_dead_one_held() -> None:

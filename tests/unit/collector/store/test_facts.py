@@ -13,21 +13,6 @@ NAMED = {"name": "mine", "named": "1"}
 
 
 @pytest.mark.parametrize(
-    ("facts", "borne", "to_name"),
-    [
-        (NEW, [None, None], [0, 1]),
-        (NEW, ["mine", None], [1]),
-        (NEW, ["mine", "mine"], []),
-        (NAMED, ["mine", "mine"], []),
-    ],
-)
-def test_shards_without_the_name_of_their_store_get_it(
-    facts: Mapping[str, str], borne: list[str | None], to_name: list[int]
-) -> None:
-    assert shards_to_name(facts, borne) == to_name
-
-
-@pytest.mark.parametrize(
     ("facts", "borne", "said"),
     [
         (NAMED, ["mine", None, None, "mine"], "the store has lost shards 1-2, with"),
