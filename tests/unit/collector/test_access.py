@@ -27,13 +27,6 @@ def test_every_field_of_a_key_is_read() -> None:
     )
 
 
-def test_a_secret_is_replaced_without_a_gap_by_two_keys_of_one_name() -> None:
-    access = parse_access(key_entry("app", "upload", OLD) + key_entry("app", "upload", NEW))
-    keys = [access.find(secret) for secret in (OLD, NEW)]
-    assert [key.name for key in keys if key] == ["app", "app"]
-    assert access.find(OTHER) is None
-
-
 def test_uploads_are_open_where_the_file_says_so_and_nowhere_else() -> None:
     reader, relay, app = (
         key_entry("dash", "read", OLD),

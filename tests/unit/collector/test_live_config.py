@@ -391,11 +391,6 @@ def test_the_edition_of_every_metric_can_be_derived_from_what_is_shown() -> None
         assert hashlib.sha256(canonical.encode()).hexdigest()[:12] == document["edition"]
 
 
-def test_how_long_tallies_are_kept_is_shown_where_the_registry_says_it() -> None:
-    shown_by_name = {document["metric"]: document["retention"] for document in shown()}
-    assert shown_by_name == {name: 400 if name == "visits" else None for name in EVERY_KIND.metrics}
-
-
 def test_stopped_metrics_are_listed_and_the_editions_of_all_strata_by_which_they_are_stopped() -> None:
     text = registry_text(dark_mode=BOOLEAN | {"strata": ["platform"]}) + '[strata]\nplatform = ["ios", "android"]\n'
     editions = Registry.parse(text).metric("dark_mode").editions

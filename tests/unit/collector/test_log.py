@@ -41,6 +41,11 @@ def test_a_line_for_programs_is_an_object_with_an_event() -> None:
     }
 
 
+def test_a_line_without_an_event_is_one_of_its_module() -> None:
+    assert TextFormatter().format(record("read again")) == "2026-11-20T16:00:00Z INFO live_config: read again"
+    assert json.loads(JsonFormatter().format(record("read again")))["event"] == "live_config"
+
+
 @pytest.mark.parametrize("formatter", [TextFormatter(), JsonFormatter()])
 def test_an_exception_is_logged_by_kind_and_place_and_without_its_message(formatter: logging.Formatter) -> None:
     line = formatter.format(failure())
