@@ -84,13 +84,6 @@ def test_an_alert_that_does_not_fire_leaves_the_status(folder: Path) -> None:
     assert (nothing.exit_code, _alerts(nothing.stderr)) == (NOTHING_NEW, [])
 
 
-def test_few_reports_fire_nothing_however_they_agree(folder: Path) -> None:
-    result = _run(folder, "--alert", "os.share[macos] > 0.3", "--to", "2026-11-19")
-    (verdict,) = _alerts(result.stderr)
-    assert (result.exit_code, verdict["fired"], verdict["reports"]) == (DONE, False, 49)
-    assert verdict["low"] > 0.3
-
-
 def test_many_alerts_and_windows_have_a_line_each(folder: Path) -> None:
     result = _run(folder, "--alert", MOST, "--alert", NEVER, "--alert", "os.share[=windows] < 0.9")
     assert result.exit_code == FIRED

@@ -6,7 +6,6 @@ from __future__ import annotations
 
 import fcntl
 import json
-import re
 import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -20,7 +19,6 @@ from click.testing import CliRunner, Result
 
 from client_sdk.protocol import Registry, Window
 from collector.embedded.store import EmbeddedStore
-from estimator import load_report
 from estimator.archive import OF_A_COLLECTOR, Archive, recent_estimates
 from estimator.commands.cli import command
 from estimator.output_files import write_through
@@ -39,7 +37,6 @@ REGISTRY_TEXT = registry_text(
     dark_mode=BOOLEAN, os=CATEGORY, weekly=BOOLEAN | {"window": "week"}, monthly=BOOLEAN | {"window": "month"}
 )
 REGISTRY = Registry.parse(REGISTRY_TEXT)
-FILES = {"report.html", "report.json", "report.csv", "report.parquet"}
 NEW, NOTHING, PARTLY, FAILED, USAGE = 0, 3, 4, 1, 2
 
 
@@ -79,15 +76,6 @@ def contents(out: Path) -> dict[str, tuple[bytes, int]]:
     return {str(path): (path.read_bytes(), path.stat().st_mtime_ns) for path in files if path.name != ".lock"}
 
 
-def test_every_closed_window_gets_a_folder_in_every_form(out: Path) -> None:
-    assert _keep(out, MORE).exit_code == NEW
-    assert folders(out) == {"2026-11-19", "2026-11-20", "2026-W47", "2026-11"}
-    for window in folders(out):
-        assert {path.name for path in (out / window).iterdir()} == FILES
-        report = load_report(out / window / "report.json")
-        assert {metric.window for metric in report.metrics} == {window}
-
-
 def test_a_window_that_has_not_begun_is_not_written_so_that_it_can_be_once_it_is_over(out: Path) -> None:
     early = _keep(out, FIRST + line("dark_mode", "2026-11-22") + line("dark_mode", "9998-12-31"))
     assert early.exit_code == PARTLY
@@ -101,17 +89,6 @@ def page_data(page: str) -> Any:
 
 DAYS = [f"2026-11-{day}" for day in range(13, 20)]
 RISING = "".join(line("dark_mode", day, more=20 * at) for at, day in enumerate(DAYS))
-
-
-def test_a_window_has_a_page_of_its_own_and_the_index_a_page_of_all(out: Path) -> None:
-    assert _keep(out, RISING).exit_code == NEW
-    for at, day in enumerate(DAYS):
-        assert page_data((out / day / "report.html").read_text())["calendars"]["day"] == [[day, day]]
-        report = load_report(out / day / "report.json")
-        assert [(each.window, each.reports) for each in report.metrics] == [(day, 61 + 40 * at)]
-    data = page_data((out / "index.html").read_text())
-    assert [name for name, _ in data["calendars"]["day"]] == DAYS
-    assert data["metrics"]["dark_mode"]["n"] == [61 + 40 * at for at in range(len(DAYS))]
 
 
 def test_the_index_says_what_a_report_of_all_windows_says(out: Path) -> None:
@@ -185,18 +162,6 @@ def test_the_index_looks_back_so_far_that_it_stays_small(out: Path) -> None:
     assert [each["window"] for each in json.loads((out / "index.json").read_text())["windows"]] == [
         window.text for window in reversed(far)
     ]
-
-
-def test_the_index_links_every_file_of_every_window_the_newest_first(out: Path) -> None:
-    _keep(out, MORE + UNFIT.replace("2026-11-18", "2026-11-19"))
-    index = json.loads((out / "index.json").read_text())
-    assert index["schema"] == 4
-    assert [entry["window"] for entry in index["windows"]] == ["2026-11", "2026-W47", "2026-11-20", "2026-11-19"]
-    first = index["windows"][-1]
-    assert (first["kind"], first["metrics"], first["reports"], first["skipped"]) == ("day", 2, 61 + 93, 1)
-    links = [link for link in re.findall(r'href="([^"]+)"', (out / "index.html").read_text()) if link[0] != "#"]
-    assert set(links) == {f"{window}/{file}" for window in folders(out) for file in FILES}
-    assert all((out / link).is_file() for link in links)
 
 
 def test_the_digest_has_twenty_lines_at_most_and_changes_first(out: Path) -> None:

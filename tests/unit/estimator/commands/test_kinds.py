@@ -7,8 +7,6 @@ from __future__ import annotations
 import csv
 import io
 import json
-import math
-import re
 from pathlib import Path
 from typing import Any
 
@@ -19,7 +17,7 @@ from click.testing import CliRunner, Result
 from client_sdk.protocol import Registry
 from estimator.commands.cli import command
 from tests.support.devices.definitions import BOOLEAN, CATEGORY, NUMBER, Field, Toml, registry_text
-from tests.support.estimates.documents import has_mean, listed, mean_of, only
+from tests.support.estimates.documents import has_mean, listed
 from tests.support.estimates.tallies import tally
 
 COUNT: dict[str, Field] = {"purpose": "Why?", "kind": "count", "max": 6, "statistic": "distribution", "epsilon": 1}
@@ -81,34 +79,6 @@ def test_every_kind_has_the_same_numbers_in_every_form(tmp_path: Path, name: str
         assert "no reports" in table
         return
     assert table.count("±") >= len(listed(metric, "share")) + has_mean(metric)  # what is shown: test_shown_figures.py
-
-
-def test_a_range_stands_in_every_form(tmp_path: Path) -> None:
-    content, ranges = even("spread", 10**4), ("--with", "range=spread:3:7.5,range=spread:0:20")
-    (part, whole) = listed(only_metric(tmp_path, content, *ranges), "range")
-    assert [share["value"] for share in (part, whole)] == [[3, 7.5], [0, 20]]
-    assert [whole[name] for name in ("estimate", "high")] == pytest.approx([1, 1])
-    assert 0 <= part["low"] < part["estimate"] < part["high"] < 1
-    rows = list(csv.DictReader(io.StringIO(run(tmp_path, content, "--format", "csv", *ranges).stdout)))
-    assert [(row["value"], float(row["low"])) for row in rows if row["statistic"] == "range"] == [
-        ("3.0 to 7.5", part["low"]),
-        ("0.0 to 20.0", whole["low"]),
-    ]
-    table = run(tmp_path, content, "--verbose", *ranges).stdout
-    line = next(line for line in table.splitlines() if line.startswith("  from 3 to 7.5 "))
-    low, high = math.floor(100 * part["low"]), math.ceil(100 * part["high"])  # outwards
-    assert f"{100 * part['estimate']:.0f}% {low} to {high} " in re.sub(" +", " ", line)
-
-
-def test_the_mean_and_the_sum_follow_from_the_shares(tmp_path: Path) -> None:
-    shares = {name: only_metric(tmp_path, even(name, 10**4)) for name in ("step", "tools", "visits")}
-    weights = {"step": (1, 2, 3), "tools": (1, 1, 1), "visits": tuple(range(7))}
-    for name, metric in shares.items():
-        mean = sum(w * entry["estimate"] for w, entry in zip(weights[name], listed(metric, "share"), strict=True))
-        assert mean_of(metric)["estimate"] == pytest.approx(mean)
-    assert only(shares["visits"], "sum")["estimate"] == pytest.approx(
-        10**4 * only(shares["visits"], "mean")["estimate"]
-    )
 
 
 def test_two_metrics_have_groups_differences_and_a_test(tmp_path: Path) -> None:

@@ -126,16 +126,6 @@ def test_progress_is_on_stderr_only(registry: Path, answers: Path, monkeypatch: 
     assert "coverage over 2 rounds" in result.stdout
 
 
-def test_a_miss_is_marked(registry: Path, answers: Path) -> None:
-    options = ("--registry", registry, "--csv", answers, "--repeat", 1000)
-    for seed in range(100):
-        document = _json(*options, "--seed", seed)
-        if missed := [each for each in listed(document["metrics"][1], "share") if not each["holds"]]:
-            break
-    marked = [line for line in _run(*options, "--seed", seed).stdout.splitlines() if line.endswith(" *")]
-    assert len(marked) >= len(missed) > 0
-
-
 def test_a_metric_without_a_column_is_named_and_skipped(registry: Path, answers: Path) -> None:
     answers.write_text("os,color,os2\na,red,\n")
     result = _run("--registry", registry, "--csv", answers, "--format", "json")
@@ -147,16 +137,6 @@ def test_a_metric_without_a_column_is_named_and_skipped(registry: Path, answers:
         ("dark_mode", None),
         ("startup_ms", None),
     ]
-
-
-def test_a_column_of_empty_cells_has_no_truth(registry: Path, answers: Path) -> None:
-    answers.write_text("os,startup_ms\na,\nb,\n")
-    for form in ("table", "json", "csv"):
-        options = ("--registry", registry, "--csv", answers, "--rounds", 2, "--format", form)
-        assert _run(*options).exit_code == 0
-    number = _json("--registry", registry, "--csv", answers)["metrics"][1]
-    mean = only(number, "mean")
-    assert (number["reports"], mean["truth"], mean["holds"]) == (0, None, None)
 
 
 def test_texts_that_state_one_answer_are_one(answers: Path) -> None:

@@ -74,12 +74,6 @@ def test_answers_of_every_kind_are_read_from_shares(tmp_path: Path) -> None:
     assert truth_of["step"] == ([0, 1, 0], 2)
 
 
-def test_a_uniform_population_of_every_kind_is_drawn(tmp_path: Path) -> None:
-    truth_of = truths(run(tmp_path, "--population", "1000", "--seed", "1", "--format", "json"))
-    assert truth_of["tools"] == ([0.25] * 3, 0.75)
-    assert truth_of["visits"][1] == pytest.approx(3, abs=0.01)
-
-
 @pytest.mark.parametrize("column", ["step", "tools"])
 def test_a_wrong_cell_is_named_by_row_and_column_and_not_repeated(tmp_path: Path, column: str) -> None:
     cells = dict(zip(HEADING.strip().split(","), ["yes", "a", "a", "a|b", "0"], strict=True)) | {column: WRONG_CELL}
@@ -139,27 +133,6 @@ def test_vectors_are_read_from_cells_or_from_a_column_for_each_coordinate(tmp_pa
     assert all(abs(entry["estimate"] - entry["truth"]) < 5 * entry["standard_error"] < 0.3 for entry in entries)
     assert ("'other'" in result.stderr) == (table is IN_CELLS)
     assert "place." not in result.stderr
-
-
-@pytest.mark.slow
-def test_shares_of_vectors_are_drawn_and_covered_in_windows_of_their_own(tmp_path: Path) -> None:
-    shares = '[place]\n"1|0|0" = 0.5\n"-1|0|0" = 0.5\n'
-    arguments = ("--population", "3000", "--shares", str(tmp_path / "shares.toml"), "--rounds", "4", *AS_JSON)
-    result = run(tmp_path, *arguments, registry=VECTOR_TEXT, **{"shares.toml": shares})
-    assert [entry["truth"] for entry in coordinates(result)] == [0, 0, 0]
-    coverage = json.loads(result.stdout)["metrics"][0]["coverage"]
-    assert coverage["coordinate"]["rounds"] == 4
-    assert coverage["coordinate"]["population"] > 0.93 - 3 * (0.05 * 0.95 / 12) ** 0.5
-
-
-@pytest.mark.slow
-def test_tables_and_rows_have_coordinates_beside_their_truths(tmp_path: Path) -> None:
-    options = ("--csv", str(tmp_path / "table.csv"), "--seed", "3", "--rounds", "1")
-    text = run(tmp_path, *options, registry=VECTOR_TEXT, **{"table.csv": IN_COLUMNS}).stdout
-    assert "  coordinate 1" in text
-    assert "    coordinate " in text, "their coverage"
-    rows = run(tmp_path, *options, "--format", "csv", registry=VECTOR_TEXT, **{"table.csv": IN_COLUMNS}).stdout
-    assert [float(row.split(",")[-3]) for row in rows.splitlines()[1:]] == pytest.approx([0.75, -0.45, 0])
 
 
 def test_a_vector_beyond_its_norm_is_rehearsed_as_shortened_beside_the_truth(tmp_path: Path) -> None:

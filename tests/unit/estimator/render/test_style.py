@@ -8,21 +8,16 @@ from collections.abc import Mapping
 
 import pytest
 
-from client_sdk.protocol import Registry
-from estimator.render.rounding import MINUS, NO_UNIT, PERCENT, shown
+from estimator.render.rounding import MINUS, PERCENT, shown
 from estimator.render.text.report import as_table
 from estimator.render.text.style import EIGHTHS, PLAIN, Style, aligned, columns_of, wrapped
-from estimator.render.text.summary import as_summary
 from estimator.report.report import make_report
 from estimator.results.estimate import Estimate
 from estimator.results.report import EstimateReport, Request, Selection
 from estimator.tallies import decode
-from tests.support.devices.definitions import CATEGORY, registry_text
 from tests.support.estimates.every_kind import REGISTRY, tallies
-from tests.support.estimates.tallies import tally
 
 ESCAPES = re.compile(r"\x1b\[[0-9;]*m")
-BIG = Estimate(-1.2345e7, 1.2345e5, -1.2456e7, 1.2456e7, 1.2e7)
 
 
 class _Stream(io.StringIO):
@@ -72,12 +67,6 @@ def test_a_distribution_has_no_mark_and_its_clusters_say_what_was_resampled(repo
     assert "their stability are determined by resampling tallies" in text
     assert re.search(r"^  \d+ clusters?, 2026-11-20: the same number in \d+% of resampled tallies$", text, re.MULTILINE)
     assert "resampl" not in as_table(report)
-
-
-def test_long_figures_cost_the_bar_and_not_the_width() -> None:
-    line = PLAIN.row("2026-11-21*", shown("m" * 99, BIG, NO_UNIT, (-1e8, 1e8)))
-    assert len(line.rstrip()) <= PLAIN.width
-    assert "█" in PLAIN.row("", shown("m", Estimate(0.5, 0.1, 0.3, 0.7, None), PERCENT, (0.0, 1.0)))
 
 
 def test_a_table_in_ascii_holds_nothing_else(report: EstimateReport) -> None:
@@ -163,21 +152,6 @@ def test_wide_characters_and_combining_marks_take_the_columns_that_a_terminal_gi
     assert columns_of(PLAIN.filled(text, 17)) == 17
     assert columns_of(PLAIN.cut(("日本語日本語", text), 17)) <= 17
     assert all(columns_of(line) <= 20 for line in wrapped(f"{text} " * 9, 20, "", "  "))
-
-
-def test_rows_of_values_in_all_scripts_are_aligned() -> None:
-    registry = Registry.parse(registry_text(greeting=CATEGORY | {"values": list(WORDS), "purpose": "?"}))
-    metric = registry.metric("greeting")
-    reported = decode([tally(metric, [100] * metric.channel.symbols)])
-    report = make_report(registry, reported, request=Request(highlights=True))
-    for text in (as_table(report), as_summary(report)):
-        assert max(map(columns_of, text.splitlines())) <= PLAIN.width
-        rows = [line for line in text.splitlines() if line.startswith("  ") and "±" in line and "interval" not in line]
-        assert len({columns_of(row[: row.index("±")]) for row in rows}) == 1
-    in_ascii = as_table(report, Style(is_ascii=True))
-    assert in_ascii.isascii()
-    assert r"\u05e9\u05dc" in in_ascii
-    assert "?" not in in_ascii
 
 
 def test_a_figure_is_never_minus_zero() -> None:

@@ -121,13 +121,6 @@ def test_points_stand_below_each_other_and_long_figures_cost_the_bar_and_not_the
     assert len({line.index("±") for line in lines}) == 1
 
 
-def test_an_interval_of_one_point_is_said_to_be_no_certainty() -> None:
-    reported = tally(FOUR.metric("physical_limitation"), [900, 100])
-    text = as_summary(make_report(FOUR, decode([reported]), Selection(), Request()))
-    assert "(0 to 0%)" in text
-    assert "An interval of a single point is not a certainty" in text
-
-
 def test_a_change_has_a_direction_and_a_size() -> None:
     def window(day: int, yes: int) -> bytes:
         return line("dark_mode", [1000 - yes, yes], window=f"2026-11-{day}")
@@ -147,18 +140,6 @@ def test_windows_that_are_pooled_but_not_compared_are_said_to_be_so() -> None:
         "No change in shares detected between 2026-11-18 and 2026-11-20; 3 windows pooled, whether or not they diff"
         in text
     )
-
-
-def test_of_a_long_history_only_the_last_windows_are_named() -> None:
-    def summary(days: int) -> str:
-        windows = [line("dark_mode", [60, 40], window=f"2026-10-{day:02}") for day in range(1, days + 1)]
-        return " ".join(as_summary(make_report(DARK_MODE, decode(windows))).split())
-
-    assert "Other windows, the last 10 of 30 (--verbose shows all): yes " in summary(31)
-    assert summary(31).count(" in 2026-10-") == 11
-    assert "in 2026-10-30. " in f"{summary(31)} "
-    assert "Other windows: yes " in summary(11)
-    assert summary(11).count(" in 2026-10-") == 11
 
 
 def test_a_change_says_its_windows_where_the_last_one_is_not_that_of_the_answer() -> None:

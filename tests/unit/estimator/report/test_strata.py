@@ -124,16 +124,6 @@ def test_p_values_are_corrected_for_every_pair_and_window() -> None:
     assert _p(same) > _p(single)
 
 
-def test_the_table_and_the_page_show_strata_and_the_clearest_differences() -> None:
-    tallies = [drawn(share, 5000, stratum, stratum) for stratum, share in enumerate((0.5, 0.2, 0.8, 0.2))]
-    report = reported(*tallies)
-    table = as_table(report)
-    assert "dark_mode[platform=ios]: boolean" in table
-    assert "dark_mode in 2026-11-20: platform=android less platform=ios" in table
-    assert "clearest difference: p" in table
-    assert 'id="q-dark_mode[platform=ios]"' in as_html(report, REGISTRY)
-
-
 def test_rows_have_every_difference_with_its_p_values() -> None:
     report = reported(*(drawn(share, 5000, stratum, stratum) for stratum, share in enumerate((0.5, 0.2, 0.8, 0.2))))
     rows = [row for row in rows_of(report) if row.statistic == "effect"]
