@@ -6,17 +6,21 @@ import os
 import signal
 import threading
 import time
+from http import HTTPStatus
 from http.server import BaseHTTPRequestHandler, HTTPServer
 from pathlib import Path
 
 import pytest
 
+from collector.access import Role, digest_of, new_secret
 from collector.log import LogFormat
 from collector.systemd import notify, reloading
 from collector.workers import announce_when_ready
-from tests.support.services.collecting import REGISTRY_TEXT
+from tests.support.services.collecting import REGISTRY_TEXT, report, today, upload
 from tests.support.services.manager import listening_manager
-from tests.support.services.processes import running_collector, wait_until
+from tests.support.services.processes import free_port, running_collector, wait_until
+from tests.support.services.units import App, running_service
+from tests.support.services.wire import post, tallies
 
 ADDED = """
 [metric.tabs]
@@ -50,6 +54,25 @@ def test_start_reload_refusal_and_stop_are_told_in_order_by_the_main_process_alo
     assert told[-1].fields["STATUS"].startswith(f"hearsay-collector is ready on {collector.url} with ")
     assert stopped[-1].fields == {"STATUS": "stopped"}
     assert {message.pid for message in (*told, begun, *between, ended, *refused, *stopped)} == {collector.pid}
+
+
+def test_an_access_file_replaces_the_read_token_of_the_unit(tmp_path: Path) -> None:
+    folder = tmp_path / "etc" / "hearsay" / "notes"
+    folder.mkdir(parents=True)
+    (folder / "metrics.toml").write_text(REGISTRY_TEXT)
+    keys = (("app", Role.UPLOAD, new_secret()), ("reports", Role.READ, new_secret()))
+    entries = (
+        f'[[key]]\nname = "{name}"\nrole = "{role}"\nsha256 = "{digest_of(secret).hex()}"\n'
+        for name, role, secret in keys
+    )
+    (folder / "access.toml").write_text("\n".join(entries))
+    (folder / "addresses").write_text(
+        f"BIND=127.0.0.1:{free_port()}\nMETRICS_BIND=127.0.0.1:{free_port()}\nKEYS=--access={folder}/access.toml\n"
+    )
+    app = App("notes", tmp_path)
+    with running_service(app):
+        assert post(app.url, upload(report(window=today())))[0] == HTTPStatus.UNAUTHORIZED
+        assert tallies(app.url, "", keys[1][2]) == []
 
 
 class Slowly(BaseHTTPRequestHandler):

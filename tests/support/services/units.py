@@ -56,10 +56,8 @@ class App:
         settings = service(unit)
         variables = self._variables(unit)
         program, *words = shlex.split(self._here(settings["ExecStart"]))
-        return [
-            *PROGRAMS[program],
-            *(re.sub(r"\$\{(\w+)\}", lambda name: variables[name[1]], word) for word in words),
-        ]
+        filled = (re.sub(r"\$\{(\w+)\}|^\$(\w+)$", lambda name: variables[name[1] or name[2]], word) for word in words)
+        return [*PROGRAMS[program], *filled]
 
     def environment(self, unit: str) -> dict[str, str]:
         """Return the variables that a unit sets."""
@@ -72,7 +70,8 @@ class App:
         variables = dict(line.split("=", 1) for line in file.read_text(encoding="utf-8").splitlines())
         credential, _, source = self._here(settings["LoadCredential"]).partition(":")
         assert Path(source).name == credential
-        return variables | {"CREDENTIALS_DIRECTORY": str(Path(source).parent)}
+        assert Path(source).parent == self.root / "etc" / "hearsay" / self.name
+        return self.environment(unit) | variables
 
     def _here(self, text: str) -> str:
         text = text.replace("%i", self.name).replace("/etc/hearsay/", f"{self.root}/etc/hearsay/")

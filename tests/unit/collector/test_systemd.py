@@ -61,12 +61,13 @@ def test_no_service_is_forgotten() -> None:
 
 def test_the_command_of_the_service_is_one_and_its_token_is_a_credential() -> None:
     settings = service("hearsay-collector")
+    name, _, keys = settings["Environment"].partition("=")
     line = settings["ExecStart"].replace("${BIND}", "127.0.0.1:8080").replace("${METRICS_BIND}", "127.0.0.1:9090")
-    program, command, *words = shlex.split(line)
+    program, command, *words = shlex.split(line.replace(f"${name}", keys))
     assert (Path(program).name, command) == ("hearsay-collector", "serve")
     options = serve.make_context("serve", words).params
     credential = settings["LoadCredential"].partition(":")[0]
-    assert str(options["read_token_file"]) == f"${{CREDENTIALS_DIRECTORY}}/{credential}"
+    assert str(options["read_token_file"]) == f"%d/{credential}"
     assert str(options["data_dir"]) == f"/var/lib/{settings['StateDirectory']}"
 
 
