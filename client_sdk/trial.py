@@ -179,6 +179,7 @@ class Trial(Gathering, Consenting):
         return self.record(metric, by) if isinstance(self._ready(metric, call), Metric) else None
 
     def _latest(self, metric: str) -> HistoryEntry | PendingReport | None:
+        """Return the latest report on a metric, not on a former edition of the metric."""
         with contextlib.suppress(LedgerError):
             nothing: list[PendingReport] = []
             now_s = self._clock.instant_or_zero()
@@ -188,7 +189,8 @@ class Trial(Gathering, Consenting):
                 *self.history(),
                 *labels.label(waiting, self._registry.sentences(ENGLISH)),
             ]
-            own = (entry for entry in entries if entry.metric == metric)
+            editions = self._registry.metric(metric).editions
+            own = (entry for entry in entries if entry.metric == metric and entry.edition in editions)
             return max(own, key=lambda entry: entry.window, default=None)
         return None
 

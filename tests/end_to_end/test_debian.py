@@ -77,10 +77,11 @@ def read_page(root: Path) -> None:
     shutil.copytree("/etc/nginx", root / "etc" / "nginx", symlinks=True)  # of Debian's package
     (root / "etc" / "systemd" / "system").mkdir(parents=True)
     (root / "opt").mkdir()
+    (root / "usr" / "local" / "bin").mkdir(parents=True)
     free = {place: str(free_port()) for place in ("8080", "9090", "8081", "9091")}
     text = "\n".join([INSTALL, NAME, *FOR_EACH_APP, SECOND, *FOR_EACH_APP])
     text = text.replace("/etc/", f"{root}/etc/").replace("/opt/hearsay-0.1.0/bin/", "")
-    text = text.replace(" /opt/", f" {root}/opt/")
+    text = text.replace(" /opt/", f" {root}/opt/").replace(" /usr/", f" {root}/usr/")
     for place, port in free.items():
         text = re.sub(rf"\b{place}$|\b{place}(?= )", port, text, flags=re.MULTILINE)
     folder = root / "checkout"

@@ -14,6 +14,7 @@ from client_sdk.protocol.registry.registry import in_trial
 from client_sdk.results import SUPPRESSED
 from client_sdk.testing import Answer, FakeClock, KeptUploads, answers
 from tests.support.devices.clients import ScriptedTransport, accept, refuse
+from tests.support.devices.definitions import registry_text
 
 Capture = pytest.CaptureFixture[str]
 
@@ -71,6 +72,19 @@ def test_each_step_is_told_on_standard_error_while_it_happens(capsys: Capture) -
     assert again.startswith("dark_mode: already_recorded: one report per window")
     assert "it defines: dark_mode, taps" in unknown
     assert silent.startswith("dark_mode: no_consent: the user has not agreed")
+
+
+def test_the_step_after_a_change_shows_the_report_on_the_changed_question(tmp_path: Path, capsys: Capture) -> None:
+    for values in (["a", "b"], ["c", "d"]):
+        os = {"purpose": "Which?", "kind": "category", "values": values, "epsilon": 1}
+        registry = Registry.parse(registry_text(os=os))
+        uploads = KeptUploads()
+        with Telemetry(
+            registry, collector=HERE, data_dir=tmp_path, consent=True, clock=FakeClock(), transport=uploads, trial=True
+        ) as telemetry:
+            assert telemetry.record("os", values[0]) is Recorded.QUEUED
+        randomized = capsys.readouterr().err.splitlines()[0].removeprefix(f"hearsay trial: os: {values[0]} → ")
+        assert randomized.partition(" (")[0] in values
 
 
 @pytest.mark.parametrize("code", [Refusal.UNKNOWN_METRIC, Refusal.UNKNOWN_EDITION])
