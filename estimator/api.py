@@ -103,8 +103,8 @@ def estimate(  # noqa: PLR0913 one argument for each option of the command
         last: the last window to estimate, written like ``first``. Windows that begin after the last
             window are left out.
         since: a window, written like ``first``, such as the window of a release. The report
-            compares this and all later windows with all earlier windows. By default, the report
-            searches for a change at any time.
+            compares this window and all later windows with all earlier windows. By default, the
+            report searches for a change at any time.
         preliminary: also estimate windows that are still open. Estimates of open windows have
             ``closed=False``.
         simultaneous: widen the intervals, so that all intervals of a tally together contain the

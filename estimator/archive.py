@@ -10,7 +10,8 @@ DIR/.part-…                     an unfinished folder; after an interruption, t
 
 A window's folder is written under another name and renamed once it is complete. A closed window
 does not change, so its folder is never written to again. Each run rewrites the overview from the
-archived reports. The overview also shows how answers changed between windows.
+archived reports. Besides the latest results, the overview shows how answers changed between
+windows.
 """
 
 from __future__ import annotations
@@ -221,7 +222,7 @@ class ArchiveRun:
 
 
 def missing_windows(archive: Archive, tallies: Iterable[Tally], selection: Selection) -> dict[Window, list[Tally]]:
-    """Return the tallies of selected closed windows that are not archived yet, by window.
+    """Return the tallies of each selected closed window that the archive lacks, by window.
 
     The oldest window comes first.
     """
@@ -299,7 +300,7 @@ def _is_before(earlier: Window, window: Window) -> bool:
 
 
 def _changes_until(window: Window, estimates: Estimates, registry: Registry) -> list[Changes]:
-    """Return the changes of answers from archived windows to a window that is not archived yet."""
+    """Return how answers changed from the archived windows to ``window``, which is not archived."""
     metrics = apart(registry).metrics
     changes = changes_of(in_order(chain.from_iterable(estimates.values()), metrics), metrics)
     return [each for each in changes if each.last == window.text]
@@ -356,7 +357,7 @@ def recent_estimates(
     is_damaged: Callable[[Window], object] = lambda _: None,
     known: Estimates = MappingProxyType({}),
 ) -> Estimates:
-    """Return the estimates of the newest windows of each kind, except those of unknown editions.
+    """Return the estimates of known editions in the newest windows of each kind.
 
     An edition is unknown if the registry does not contain it. If a report cannot be read, its
     window is left out and passed to ``is_damaged``. Another version of Hearsay may have written the

@@ -25,7 +25,7 @@ class AnswersError(HearsayError):
 
 
 class UnfitTallyError(HearsayError):
-    """A tally contradicts the registry's definition of its metric, or its window is still open."""
+    """A tally contradicts the registry's definition of the metric, or the window is still open."""
 
 
 class RequestError(HearsayError):

@@ -53,7 +53,8 @@ def token_of_environment() -> str:
 def checked_token(token: str, problem: str) -> str:
     """Return a secret without its final line break.
 
-    Raise `ValueError` if an HTTP header cannot contain the secret. ``problem`` is the message.
+    Raise `ValueError` if an HTTP header cannot contain the secret. ``problem`` is the error's
+    message.
     """
     secret = token.rstrip("\r\n")
     if not (secret and secret.isascii() and secret.isprintable()):
@@ -119,7 +120,7 @@ def fetch(
         token: the secret of a read key of the collector.
         preliminary: whether to request the snapshot of open windows, in addition to closed windows.
         bounds: the limits on the response, and the selected windows.
-        timeout_s: the maximum number of seconds without a byte.
+        timeout_s: the maximum number of seconds in which no byte arrives.
 
     Raises:
         CollectorDownError: if the collector cannot be reached, disconnects, is too slow, or

@@ -76,7 +76,7 @@ def publish(
 
 
 def known_estimates(folder: Path, name: str, public: Registry) -> list[MetricEstimate]:
-    """Return the published estimates of a metric, without those that are no longer public."""
+    """Return the published estimates of a metric, except estimates that are no longer public."""
     with suppress(ReportError):  # the file is missing, or another version wrote it
         return _published(read_report(_path(folder, name)).metrics, public)
     return []
@@ -89,7 +89,7 @@ def _published(estimates: Iterable[MetricEstimate], public: Registry) -> list[Me
 
 
 def _metric(estimated: MetricEstimate) -> str:
-    """Return the name of an estimate's metric, without the stratum if there is one."""
+    """Return the name of an estimate's metric. The name of a stratum is cut off."""
     return estimated.metric.partition("[")[0]
 
 

@@ -24,7 +24,7 @@ class ShownReport(EstimateReport, frozen=True):
 
     @classmethod
     def from_report(cls, report: EstimateReport) -> Self:
-        """Return a copy of a report that can also be printed and shown."""
+        """Return a copy of a report, as an object that can be printed and shown."""
         return cls(**asdict(report))
 
     def summary(self) -> str:
@@ -52,7 +52,7 @@ class ShownReport(EstimateReport, frozen=True):
 class _Answer(NamedTuple):
     """The summary of one metric, in words.
 
-    If the tally is open, ``window`` contains the word "preliminary".
+    ``window`` contains the word "preliminary" if the window is still open.
     """
 
     metric: str

@@ -132,7 +132,7 @@ class Tally:
         return np.arange(counts.size) if self.symbols is None else np.array(self.symbols, dtype=np.int64), counts
 
     def check(self, symbols: int) -> None:
-        """Raise `UnfitTallyError` if the alphabet is not 0..symbols-1."""
+        """Raise `UnfitTallyError` if the tally's alphabet is not 0..symbols-1."""
         if self.symbols is None and len(self.counts) != symbols:
             raise UnfitTallyError(f"it has {len(self.counts)} counts, but the channel has {symbols} symbols")
         if self.symbols and self.symbols[-1] >= symbols:
@@ -163,7 +163,7 @@ class Bounds:
         return cls(max(LEAST_LINE_BYTES, BYTES_A_SYMBOL * symbols), spans)
 
     def lines(self, pieces: Iterable[bytes]) -> Iterator[bytes | bytearray]:
-        """Yield the lines of a text that arrives in pieces, without their line ends.
+        """Yield the lines of a text that arrives in pieces. The line ends are removed.
 
         Only one line is in memory at a time. Raise `TalliesError` if a line or the text is longer
         than allowed.
@@ -218,7 +218,7 @@ EVERYTHING: Final = Bounds()
 
 
 def read_file(path: Path, bounds: Bounds = EVERYTHING) -> list[Tally]:
-    """Read tallies from an NDJSON file, or from standard input if its name is ``-``.
+    """Read tallies from an NDJSON file, or from standard input if ``path`` is ``-``.
 
     Raise `TalliesError` if the file cannot be read, exceeds the limits, or has a line that is not a
     tally.
@@ -254,8 +254,8 @@ def encode(tallies: Iterable[Tally]) -> bytes:
 def decode(lines: Iterable[bytes | bytearray], bounds: Bounds = EVERYTHING) -> list[Tally]:
     """Read the tallies of selected windows from NDJSON lines, in the order of the lines.
 
-    Raise `TalliesError` if a line is not a tally or repeats an earlier one, or if a limit is
-    exceeded.
+    Raise `TalliesError` if a line is not a tally, if two selected tallies have the same metric,
+    edition and window, or if a limit is exceeded.
     """
     tallies: list[Tally] = []
     line_of: dict[tuple[str, str, str], int] = {}

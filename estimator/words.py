@@ -28,8 +28,8 @@ LONGEST_LABEL: Final = 80
 def shown_of(number: int, most: int) -> int:
     """Return how many of ``number`` things to list, usually at most ``most``.
 
-    If only one thing would be left out, all things are listed. The words "and 1 more" take the same
-    space.
+    If only one thing would be left out, all things are listed. The words "and 1 more" would take as
+    much space as that thing.
     """
     return number if number <= most + 1 else most
 
@@ -57,7 +57,7 @@ def joined(label: str | tuple[str, ...]) -> str:
 
 
 def is_yes_or_no(labels: Sequence[object]) -> bool:
-    """Return whether the answers are no and yes. A report then shows only the share of yes."""
+    """Return whether the answers are no and yes. If so, a report shows only the share of yes."""
     return len(labels) == 2 and list(labels) == [False, True]  # noqa: PLR2004 yes and no
 
 

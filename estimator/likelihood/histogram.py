@@ -6,7 +6,7 @@ two histograms:
 * The most likely histogram, found by expectation maximization (Li et al. 2020, section 5.4). With
   many bins, this histogram fits the noise.
 * A smoothed histogram. After each step of expectation maximization, each share is averaged with the
-  shares of both neighboring bins, with the weights (1, 2, 1) / 4 (EMS, same section). Smoothing
+  shares of both neighboring bins. The weights are (1, 2, 1) / 4 (EMS, same section). Smoothing
   biases the shares slightly where the density is curved.
 
 Squared extrapolation accelerates the steps (Varadhan & Roland 2008, "Simple and globally convergent
@@ -62,11 +62,11 @@ the fit of each tally then takes twice as long.
 class Histogram:
     """The bins of a numeric metric, and the probability of each symbol for an answer in each bin.
 
-    For some metrics, such as counts, each input of the channel is one answer. Each bin is then the
-    same answer as an input. For other metrics, the inputs are points of a grid, and each bin lies
-    between two neighboring points. The device rounds an answer at random to one end of its bin. The
-    nearer end is more likely than the other end. If answers are spread evenly over a bin, the
-    device rounds half of the answers up (Li et al. 2020, sections 5.3 and 5.4).
+    For some metrics, such as counts, each input of the channel is one answer. Each bin then
+    consists of the answer of one input. For other metrics, the inputs are points of a grid, and
+    each bin lies between two neighboring points. The device rounds an answer at random to one end
+    of its bin. The nearer end is more likely than the other end. If answers are spread evenly over
+    a bin, the device rounds half of the answers up (Li et al. 2020, sections 5.3 and 5.4).
 
     Attributes:
         law: the probability of each symbol for each input.
@@ -82,7 +82,7 @@ class Histogram:
     @classmethod
     @lru_cache(maxsize=REMEMBERED)
     def from_channel(cls, channel: Channel, domain: Grid) -> Histogram:
-        """Return the bins of a metric with these answers and this channel."""
+        """Return the bins of the metric that has the answers ``domain`` and this channel."""
         points = np.linspace(float(domain.low), float(domain.high), channel.inputs)
         if domain.size == channel.inputs:
             return cls(grid_law(channel), points, points)

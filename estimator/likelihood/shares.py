@@ -5,8 +5,9 @@ Maximum-likelihood shares near 0 or 1 are biased. Reports therefore distinguish 
 shares from unbiased estimates.
 
 **Exact solution.** If every symbol supports only one value, the solution has a closed form. By the
-Karush-Kuhn-Tucker conditions, a share is a linear function of its count, or 0 if the count is below
-a threshold (Boyd & Vandenberghe 2004, "Convex optimization", example 5.2, water-filling).
+Karush-Kuhn-Tucker conditions, a share is a linear function of its symbol's count, or 0 if this
+count is below a threshold (Boyd & Vandenberghe 2004, "Convex optimization", example 5.2,
+water-filling).
 
 **Climb.** For other channels, an iterative search finds the solution. The code calls this search a
 climb. A climb starts at the valid shares nearest to the unbiased estimates. The method is
@@ -71,10 +72,12 @@ decreased.
 
 
 class _Climb(NamedTuple):
-    """The state of each tally's climb. All log-likelihoods are per report.
+    """The state of the search for each tally's most likely shares, with one row per tally.
+
+    All log-likelihoods are per report.
 
     Attributes:
-        slack: the climb ends once ``bound`` exceeds ``value`` by at most this number.
+        slack: the search ends once ``bound`` exceeds ``value`` by at most this number.
         best: the most likely shares so far.
         law: the probabilities of the symbols under ``best``.
         value: the log-likelihood of ``best``.
@@ -102,14 +105,14 @@ class _Climb(NamedTuple):
     momentum: Floats
 
     def selected(self, rows: NDArray[np.bool_ | np.int64]) -> _Climb:
-        """Return the state of the climbs that ``rows`` selects."""
+        """Return the state of the tallies that ``rows`` selects."""
         return _Climb(*(part[rows] for part in self))
 
 
 def climbed(operators: ChannelLaw, counts: Counts, start: Floats) -> Floats:
-    """Return the most likely shares, shape (..., k), found by a climb (see the module).
+    """Return the most likely shares, shape (..., k), found by accelerated projected gradients.
 
-    ``counts`` has shape (..., m), and each tally has at least one report. The climb begins at the
+    ``counts`` has shape (..., m), and each tally has at least one report. The search begins at the
     valid shares ``start``, shape (..., k).
     """
     result = start.reshape(-1, start.shape[-1]).copy()
@@ -126,7 +129,7 @@ def climbed(operators: ChannelLaw, counts: Counts, start: Floats) -> Floats:
 
 
 def slack(inputs: int, reports: int | Counts) -> Floats:
-    """Return the allowed distance of the log-likelihood from its maximum at the end of a climb.
+    """Return how far below its maximum the log-likelihood may be when the search ends.
 
     ``inputs`` is the number of shares. ``reports`` is the number of reports in each tally.
     """
@@ -158,7 +161,7 @@ def _begun(operators: ChannelLaw, counts: Counts, start: Floats) -> _Climb:
 
 
 def _risen(operators: ChannelLaw, climb: _Climb) -> _Climb:
-    """Return the state of all climbs after one more round."""
+    """Return the state of all tallies after one more round of the search."""
     shares, law, value, step = _moved(operators, climb)
     way = shares - climb.best
     is_too_far = (climb.momentum > 1) & (_product(climb.slope, way) < 0)  # if so, restart at `best` without momentum

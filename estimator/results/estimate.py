@@ -71,7 +71,7 @@ Ends = tuple[float, float]
 class Estimate(Record, frozen=True):
     """One estimated number with its interval.
 
-    Without reports, the interval covers all possible values.
+    If there are no reports, the interval covers all possible values.
     """
 
     estimate: Annotated[

@@ -82,7 +82,7 @@ MODEL_SCHEMA: Final = 1
 
 
 class ModelFile(Record, frozen=True, kw_only=True):
-    """The file of a learned model, with which an app predicts the label on the device."""
+    """The file of a learned model. The app uses the model to predict the label on the device."""
 
     schema: Annotated[int, says("the schema number of this file.")]
     model: Annotated[str, says("the name of the metric.")]
@@ -310,7 +310,7 @@ class MetricFacts(Record, frozen=True, kw_only=True):
 
     @property
     def target(self) -> str:
-        """The title, with a note on numbers beyond the range if there is one."""
+        """The title. If ``counted`` is not empty, the title is followed by ``counted``."""
         return f"{self.title}, {self.counted}" if self.counted else self.title
 
 

@@ -1,4 +1,4 @@
-"""The index of a folder of reports: its windows, and the latest result of every metric.
+"""The index of a folder of reports. The index lists the windows and the latest results.
 
 The folder is an archive with a report for each closed window, or a public folder with results.
 """

@@ -152,8 +152,8 @@ class Statistic:
     Attributes:
         title: the title of the figures on the page. For a pair of metrics, ``{0}`` and ``{1}`` are
             their names.
-        headline: a priority. A metric's statistic with the highest priority has the main figure. A
-            statistic with priority 0 never has the main figure.
+        headline: a priority. Of a metric's statistics, the one with the highest priority has the
+            main figure. A statistic with priority 0 never has the main figure.
         lead: the function that returns the position of the main figure.
         by_value: whether there is a figure for each value of a category. If there are many values,
             only some of these figures are shown.
@@ -165,8 +165,8 @@ class Statistic:
         table_heading: the heading above the figures' lines in the verbose table. Lines under a
             heading come after all lines without a heading. Empty for no heading.
         chart: the chart on the page, besides the chart over time. None for no chart.
-        drawn_first: a priority. The page shows the metric's chart with the highest priority, and
-            collapses the others.
+        drawn_first: a priority. Of a metric's charts, the page shows the one with the highest
+            priority, and collapses the others.
         of_sets: whether the answers are sets of values, with shares that do not add up to 1.
         is_compared: whether the figures are compared between strata and between windows. The
             possible effect of fabricated reports is computed for the same figures.
@@ -229,7 +229,7 @@ class Statistic:
 
     @property
     def is_of_answers(self) -> bool:
-        """Whether the labels are answers, which sentences put in quotation marks."""
+        """Whether the labels are answers. Sentences put answers in quotation marks."""
         return self.label in {label_of, _text}
 
     def parts(self, value: Any) -> str | tuple[str, ...]:  # noqa: ANN401 the type depends on the statistic

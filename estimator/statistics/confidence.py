@@ -76,8 +76,8 @@ def bisected(holds: Callable[[float], bool], outside: float, inside: float) -> f
 def tail_of(family: float) -> float:
     """Return the error probability of each end of an interval: 2.5% for a single interval.
 
-    ``family`` intervals with this error probability are simultaneously valid with 95% confidence
-    (Bonferroni).
+    ``family`` intervals with this error probability at each end are simultaneously valid with 95%
+    confidence (Bonferroni).
     """
     return (1 - CONFIDENCE) / (2 * family)
 

@@ -92,7 +92,7 @@ def betting_intervals(values: Floats, counts: Counts, family: int = 1) -> Floats
 
 
 def betting_ratios(numerators: Floats, denominators: Floats, counts: Counts) -> tuple[Floats, Floats]:
-    """Return betting intervals of ratios of two means, within 0..1.
+    """Return betting intervals for ratios of two means. All ends are within 0..1.
 
     The low ends and the high ends each have shape (ratios,). ``numerators`` and ``denominators``
     contain all possible values, shape (ratios, m). ``counts`` is how often each value was drawn,
@@ -140,10 +140,11 @@ def _least_means(values: Floats, counts: Counts, span: float, bar: float) -> Flo
 def _stakes(numbers: Counts, span: Floats | float, bar: float) -> Floats:
     """Return the gamblers' stakes, as fractions of wealth per unit of a number.
 
-    The result has shape (draws, gamblers). The best stake for n numbers with the standard deviation
-    s is sqrt(2 bar / n) / s. The gamblers assume values of s from half the span down to about span
-    / root n. The smallest s occurs if one number lies at one end of the range, and all others at
-    the other end.
+    The result has shape (draws, gamblers). A mean is ruled out if the logarithm of the average
+    wealth is at least ``bar``. The best stake for n numbers with the standard deviation s is sqrt(2
+    bar / n) / s. The gamblers assume values of s from half the span down to about span / root n.
+    The smallest s occurs if one number lies at one end of the range, and all others at the other
+    end.
     """
     deviations = span / 2 * numbers**POWERS
     stakes: Floats = np.sqrt(2 * bar / numbers) / deviations
@@ -281,12 +282,13 @@ def score_intervals(
 ) -> tuple[Floats, Floats]:
     """Return the intervals of shares that a score test does not reject, not clipped to 0..1.
 
-    The variance of a report's score is at most own * share + other * (1 - share) - share**2. The
-    ends of the interval solve the quadratic equation (estimate - share)**2 = z**2 * variance / n.
+    The mean score of all reports estimates the share of one value. The variance of a report's score
+    is at most own * share + other * (1 - share) - share**2. The ends of the interval solve the
+    quadratic equation (estimate - share)**2 = z**2 * variance / n.
 
     Args:
         shares: the estimated shares.
-        own: the mean squared score of a report from a device with the value.
+        own: the mean squared score of a report from a device with this value.
         other: the largest mean squared score of a report from a device with another value.
         reports: n, the number of reports.
         family: the number of intervals with a joint confidence of 95%.
