@@ -116,7 +116,7 @@ class LargestError(Record, frozen=True):
 
 
 class AnswersInWindow(Record, frozen=True):
-    """The number of metrics that a device answers in a window, or None if it answers all."""
+    """The number of metrics that a device answers in a window. None if the device answers all."""
 
     before: Annotated[int | None, says("the number in the registry.")]
     after: Annotated[int | None, says("the recommended number.")]
@@ -161,12 +161,12 @@ class _Candidate:
 def allocate(
     text: str, total_nanos: int, target_errors: Mapping[str, float], devices: int, name: str = "metrics.toml"
 ) -> Allocation:
-    """Return the epsilons that minimize the largest ratio of error to target (see the module).
+    """Return the epsilons that minimize the largest ratio of a metric's error to its target.
 
     ``text`` is the registry's TOML, and ``name`` is the file name that the patch contains.
     ``total_nanos`` is the total epsilon of a device's reports in a window of the budget, in
     billionths. Metrics without an entry in ``target_errors`` keep their epsilons. Raise `PlanError`
-    if the total exceeds a ceiling, or if nothing can be allocated.
+    if the total exceeds a ceiling in ``[budget]``, or if nothing can be allocated.
     """
     candidates = Candidates.from_toml(text)
     registry = candidates.registry

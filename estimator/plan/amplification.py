@@ -4,7 +4,7 @@ The *local* epsilon of a report limits what a reader of this report can learn. I
 publishes only the tally of a closed window, the other reports also hide the report. This effect is
 called amplification. The published tally then satisfies (epsilon, delta)-differential privacy with
 an epsilon far below the local epsilon. This epsilon is called *central*. The central epsilon
-requires three assumptions. The assumptions cannot be checked from the tally:
+requires the following assumptions, which cannot be checked from the tally:
 
 * The collector, and everyone who can read its store, publish only tallies of closed windows. The
   difference of two versions of an open window's tally would contain only a few reports.
@@ -39,7 +39,7 @@ MOST_STEPS = 20
 
 
 def shuffled_epsilon(reports: int, blanket: Blanket, delta: float, *, dishonest: int = 0) -> float:
-    """Return the central epsilon of a tally for a given delta, rounded up.
+    """Return the central epsilon, rounded up, of a tally for a given delta.
 
     The result never exceeds the local epsilon. The proof is in `estimator.plan.blanket`.
 
@@ -101,7 +101,7 @@ def _enclosed(shuffled: Shuffled, delta: float, at_zero: float) -> tuple[float, 
 
 
 def composed(tallies: Sequence[tuple[int, Blanket]], delta: float) -> float:
-    """Return the total epsilon of several tallies for a given total delta, rounded up.
+    """Return the total epsilon, rounded up, of several tallies for a given total delta.
 
     Each tally is given by its number of honest reports and its channel's blanket. Each metric is
     tallied separately, so its reports are shuffled separately. The losses of a device add up over
@@ -139,8 +139,8 @@ def shuffled_law(reports: int, blanket: Blanket, dishonest: int = 0, tail: float
     """Return the distribution that determines a tally's delta for each epsilon.
 
     The arguments are as for `shuffled_epsilon`. ``tail`` is the total probability that is ignored
-    at each end of a sum's distribution. The ignored probability is added to delta. Raise
-    `ValueError` if an argument is out of range.
+    at each end of the distributions of K and G (see `Shuffled`). The ignored probability is added
+    to delta. Raise `ValueError` if an argument is out of range.
     """
     if reports < 1 or dishonest < 0:
         raise ValueError(f"reports must be at least 1, and dishonest at least 0; not {reports} and {dishonest}")

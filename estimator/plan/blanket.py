@@ -34,9 +34,9 @@ as much as the points. R0 and R1 each sum to 1, so three numbers determine all w
 * the weight of both: s - a, with s = (1 - gamma) / (r - 1);
 * the weight of neither: gamma - s - a.
 
-**Worst pair.** A larger a moves weight from *both* and *neither* to the corners that are apart. W
-is larger at one of these corners and smaller at the other. The mean of W does not change. This
-mean-preserving spread increases the bound. The worst pair of answers therefore has the largest
+**Worst pair.** A larger value of a moves weight from *both* and *neither* to the corners that are
+apart. W is larger at one of these corners and smaller at the other. The mean of W does not change.
+This mean-preserving spread increases the bound. The worst pair of answers therefore has the largest
 total variation distance. If this distance is unknown, a is the largest value that leaves no weight
 negative. Some answers are encoded as a random input. The symbol of a randomly encoded answer has a
 mixture distribution. No two mixtures have a larger total variation distance than the worst pair of
@@ -109,7 +109,7 @@ _STIRLING[1:] -= math.log(2 * math.pi) / 2
 
 
 def log_mass_ceiling(successes: Floats, trials: Floats, probability: float, complement: float) -> Floats:
-    """Return the logarithm of binomial probabilities, rounded up (Loader 2000).
+    """Return the logarithms of binomial probabilities. The result is rounded up (Loader 2000).
 
     ``complement`` is 1 - ``probability``, given as an argument because a subtraction would lose
     digits. Neither ``probability`` nor ``complement`` may be 0.
@@ -214,7 +214,7 @@ UNDERFLOW = 2.0**-1000
 
 @dataclass(frozen=True, slots=True)
 class Blanket:
-    """The weights of the corners for the worst pair of answers (see the module).
+    """The weights of four groups of symbols in a privacy blanket, for the worst pair of answers.
 
     Each symbol is likely for only the first answer, for only the second, for both, or for neither.
     The weight of a group of symbols is the total probability of these symbols in the blanket.
@@ -270,9 +270,10 @@ def blanket_weight(channel: Channel) -> Fraction | None:
 
 @dataclass(frozen=True, slots=True)
 class Shuffled:
-    """The distribution of K, the number of reports in a tally that are *apart*.
+    """The distribution of K, the number of reports in the groups that ``Blanket.apart`` describes.
 
-    The module's docstring defines K, G and *apart*.
+    G is the number of reports in the group *neither*, plus r times the number of reports in the
+    group *both*. Here, r is e^local_epsilon.
 
     Attributes:
         blanket: the blanket of the channel.
@@ -295,7 +296,7 @@ class Shuffled:
 
     @classmethod
     def among(cls, honest: int, blanket: Blanket, tail: float = TAIL) -> Self:
-        """Return the distribution for ``honest`` reports, without the least likely values of K."""
+        """Return the distribution for ``honest`` reports. Unlikely values of K are left out."""
         if blanket.local_epsilon > MOST_EPSILON:
             nothing = np.zeros(0)
             return cls(blanket, 1, nothing, nothing, nothing, tail, 0.0)
@@ -311,7 +312,7 @@ class Shuffled:
         return cls(blanket, reports, counts[starts], most, np.add.reduceat(masses, starts), tail, missed)
 
     def delta(self, epsilon: float) -> float:
-        """Return a tally's delta for an epsilon of at least 0, rounded up."""
+        """Return a tally's delta, rounded up, for an epsilon of at least 0."""
         local = self.blanket.local_epsilon
         if epsilon >= local:
             return 0.0
@@ -378,7 +379,7 @@ class Shuffled:
         return tilt
 
     def _others(self) -> tuple[Floats, Floats]:
-        """Return the values that a report adds to G if it is not apart, and their probabilities."""
+        """Return the values that a report outside K adds to G, and the values' probabilities."""
         pairs = [(1.0, self.blanket.neither), (math.exp(self.blanket.local_epsilon), self.blanket.both)]
         values, chances = zip(
             *((value, chance / self.blanket.rest) for value, chance in pairs if chance > 0), strict=True
@@ -387,9 +388,10 @@ class Shuffled:
 
 
 def _reach(tail: float, variance: float, most: float) -> float:
-    """Return a distance from the mean that a sum exceeds, per side, with probability <= tail.
+    """Return a bound on the distance of a sum from its mean.
 
-    No term is farther from its mean than ``most``. By Bernstein's inequality, the sum exceeds its
+    On each side, the distance exceeds the bound with a probability of at most ``tail``. No term is
+    farther from its mean than ``most``. By Bernstein's inequality, the sum exceeds its
     mean by s or more with a probability of at most exp(-s^2 / (2 (variance + most s / 3))). The
     same bound applies below the mean.
     """

@@ -89,7 +89,7 @@ With more reports, only the bound by moments (`bounded_epsilon`) is used.
 
 
 def loss_of(channel: Channel) -> PrivacyLoss:
-    """Return the privacy loss of one report, which does not depend on earlier reports."""
+    """Return the privacy loss of one report. Earlier reports do not change this loss."""
     worst = PrivacyLoss.worst(as_float(epsilon_nanos(channel)), float(channel.last_step.delta) * ROUNDED)
     return worst._replace(extreme=min(worst.extreme, extreme_of(channel) * ROUNDED))
 
@@ -187,7 +187,7 @@ def _by_loss(reports: list[MetricReports], *, worst: bool = False) -> dict[Priva
 
 
 def _pure(metric: Metric) -> PrivacyLoss:
-    """Return the loss of a metric's report without its delta, which `own_delta` accounts for."""
+    """Return the loss of a metric's report with a delta of 0. `own_delta` adds up the deltas."""
     return loss_of(metric.channel)._replace(delta=0.0)
 
 
@@ -269,7 +269,7 @@ class _LossDistribution:
 
 
 def composed_epsilon(reports: Mapping[PrivacyLoss, int], delta: float) -> float:
-    """Return the total epsilon of all reports for a delta above 0, rounded up.
+    """Return the total epsilon, rounded up, of all reports for a delta above 0.
 
     ``reports`` contains the number of reports with each loss. The result is infinite if delta is
     too small.
@@ -299,7 +299,7 @@ def bounded_epsilon(
     ``reports`` is the maximum number of reports with each loss, infinite if only the ceiling limits
     this number. ``charges`` contains, for each loss, the amount by which a report reduces the
     ceiling, above 0. ``ceiling`` is the maximum sum of these amounts over all reports. ``delta`` is
-    above 0, without the reports' own deltas.
+    above 0 and excludes the reports' own deltas.
     """
     least = math.inf
     for order in ORDERS.tolist():

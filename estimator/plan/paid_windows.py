@@ -7,8 +7,8 @@ of each day. The module makes three assumptions:
 * The charge for a window counts in every month that the window overlaps.
 * A device that answers a random selection of metrics answers the costliest metrics.
 
-If no sum exceeds a ceiling in ``[budget]``, the budget certainly pays for all answers. Otherwise, a
-ceiling may prevent some answers.
+If no sum of these epsilons or deltas exceeds a ceiling in ``[budget]``, the budget certainly pays
+for all answers. Otherwise, a ceiling may prevent some answers.
 """
 
 from __future__ import annotations
@@ -161,7 +161,7 @@ def _renewed(ceiling: Ceiling, budget: Budget, day: date) -> date | None:
 
 
 def paid_windows(metric: Metric, exhausted: Sequence[Exhaustion], today: date) -> PaidWindows | None:
-    """Return the windows of a metric that the budget certainly pays for.
+    """Return those windows of a metric that the budget certainly pays for.
 
     None means all windows of the metric.
     """
@@ -282,7 +282,7 @@ def _of_pace(registry: Registry, today: date) -> Iterator[str]:
 
 
 def _before(budget: Budget, today: date, day: date) -> int:
-    """Return the number of budget windows from ``today`` on that end before ``day``."""
+    """Return the number of budget windows, from today's window on, that end before ``day``."""
     return windows_until(Window.on(budget.window, today), day) - 1
 
 

@@ -185,9 +185,9 @@ def seen_changes(
 def comparisons(registry: Registry, today: date) -> dict[str, int]:
     """Return the divisor of the significance level for the figures of each metric.
 
-    Every metric and every stratum receives an equal part of the significance level. The figures of
-    a metric or stratum share its part equally. For example, with two metrics without strata, the
-    divisor for a metric with 3 figures is 6.
+    Every metric and every stratum receives an equal part of the significance level. This part is
+    divided equally among the figures of the metric or stratum. For example, with two metrics
+    without strata, the divisor for a metric with 3 figures is 6.
     """
     asked = [metric for metric in registry.metrics.values() if windows_left(metric, today) != 0]
     tests = {metric.name: _tests(metric, today) for metric in asked}

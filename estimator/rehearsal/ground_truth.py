@@ -53,8 +53,9 @@ class Missing(NamedTuple):
 class GroundTruth:
     """The devices of each metric, in the registry's order, and the unused columns and metrics.
 
-    Models are always ``missing``. With a table, metrics without a column are missing too. With
-    drawn answers, metrics of vectors or texts are missing too unless their shares are given.
+    Models are always ``missing``. If answers are read from a table, metrics without a column are
+    missing too. If answers are drawn, metrics of vectors or texts are missing too unless their
+    shares are given.
     """
 
     populations: tuple[Population, ...]
@@ -67,7 +68,8 @@ def read_csv(path: Path, registry: Registry, repeat: int = 1) -> GroundTruth:
 
     The file is CSV (RFC 4180) in UTF-8 with a heading. A device with an empty cell does not answer
     the metric. Each row represents ``repeat`` devices. Raise `AnswersError` if the table is
-    invalid. The message lists every mistake by row and column, without the content of the cell.
+    invalid. The message lists every mistake by row and column, but never contains the content of a
+    cell.
     """
     try:
         with path.open(newline="", encoding="utf-8-sig") as file:

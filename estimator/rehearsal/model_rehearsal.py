@@ -13,7 +13,8 @@ replacement, from the rows of all other people. Additional devices reduce the no
 remain the same. The result therefore measures the effect of noise, not the benefit of additional
 people.
 
-`devices_for` finds the smallest number of devices with an acceptable loss.
+`devices_for` finds the smallest number of devices at which privacy lowers the AUC by an acceptable
+amount.
 """
 
 from __future__ import annotations
@@ -87,7 +88,7 @@ class People:
 
 @dataclass(frozen=True, slots=True)
 class ModelRehearsal:
-    """The number of devices, and the AUC of each round (see the module)."""
+    """The number of devices in each round, and the AUC of the model that each round trains."""
 
     devices: int
     aucs: tuple[float, ...]
@@ -153,7 +154,7 @@ def rehearse_model(  # noqa: PLR0913, PLR0917 the inputs of a rehearsal
     seed: int,
     after_round: Callable[[int], object] = lambda _: None,
 ) -> ModelRehearsal:
-    """Return the quality of a model with a yes/no label that is trained on reports.
+    """Train models on randomized reports, and return how well the models predict a yes/no label.
 
     Each round holds back different people and redraws the devices. ``rounds`` is at least 1.
     ``after_round`` is called with 1 after each round.
@@ -206,7 +207,7 @@ def auc_without_privacy(people: People, metric: Metric, rounds: int, seed: int) 
 
 
 def aucs_without_privacy(people: People, metric: Metric, rounds: int, seed: int) -> tuple[float, ...]:
-    """Return the AUC of each round without privacy.
+    """Return, for each round, the AUC of a linear regression on answers that are not randomized.
 
     Each round holds back the same people as in `rehearse_model`.
     """
@@ -251,9 +252,10 @@ DIGITS: Final = 2
 
 @dataclass(frozen=True, slots=True)
 class Loss:
-    """The loss of AUC that privacy causes with a given number of devices.
+    """The amount by which privacy lowers the AUC, for a given number of devices.
 
-    ``losses`` contains, for each round, the AUC without privacy minus the AUC with privacy.
+    ``losses`` contains, for each round, the AUC of the linear regression on answers that are not
+    randomized, minus the AUC of the model that is trained on reports.
     """
 
     rehearsal: ModelRehearsal
@@ -277,14 +279,14 @@ class Loss:
 def devices_for(  # noqa: PLR0913 the inputs of a rehearsal
     metric: Metric, people: People, most_loss: float, *, rounds: int, seed: int, advance: Callable[[int], None]
 ) -> Loss | None:
-    """Find the smallest number of devices with a loss of AUC of at most ``most_loss``.
+    """Find the smallest number of devices at which the loss of AUC is at most ``most_loss``.
 
-    The loss is relative to a linear regression without privacy. The search doubles the number of
-    devices until the loss is small enough. Bisection then searches between the last two numbers. A
-    mean loss may be small by chance. The search therefore adds the standard error before the
-    comparison with ``most_loss``.
+    The loss is relative to a linear regression on answers that are not randomized. The search
+    doubles the number of devices until the loss is small enough. Bisection then searches between
+    the last two numbers. A mean loss may be small by chance. The search therefore adds the standard
+    error before the comparison with ``most_loss``.
 
-    Each number of devices gets ``rounds`` rounds, at least 2, with the same people held back.
+    For each number of devices, ``rounds`` rounds (at least 2) hold back the same people.
     ``advance`` is called with 1 after each number of devices. The result is None if `MOST_DEVICES`
     are not enough.
     """
@@ -327,7 +329,7 @@ def read_people(path: Path, metric: Metric) -> People:
 
     The file is CSV (RFC 4180) in UTF-8 with a heading. A column ``person`` may identify each row's
     person. Rows with an empty cell are left out. Raise `AnswersError` if the table is invalid. The
-    message names the column or the row, without the content of a cell.
+    message names the column or the row, but never contains the content of a cell.
     """
     observation = analysis_of(metric).observation
     if observation is None or not observation.is_of_yes_and_no:

@@ -77,7 +77,7 @@ def read_answer(metric: Metric, cell: str | tuple[str, ...]) -> TrueAnswer:
     """Parse an answer from one cell, or from several cells with one part each.
 
     Raise `ValueError` if the cells do not contain an answer. The message describes possible
-    answers, without the content of the cells.
+    answers, but never contains the content of a cell.
     """
     kind = metric.kind
     try:
@@ -367,7 +367,7 @@ class Coverage(Record, frozen=True):
 def coverages_of(
     of_population: Sequence[Mapping[str, float]], of_devices: Sequence[Mapping[str, float]]
 ) -> dict[str, Coverage]:
-    """Return the coverage of each statistic from the results of `held`, or {} without rounds."""
+    """Return the coverage of each statistic from results of `held`. {} if there are no rounds."""
     rounds = len(of_population)
 
     def mean(each_round: Sequence[Mapping[str, float]], statistic: str) -> float:

@@ -28,7 +28,8 @@ result.
 class Digest(NamedTuple):
     """The parts of a digest.
 
-    ``more`` is a line on the metrics that are left out. It is empty if all metrics are shown.
+    ``more`` is a line on the metrics that are left out. This line is empty if all metrics are
+    shown.
     """
 
     heading: str

@@ -1,7 +1,7 @@
 """The figures of every metric's last closed window as gauges, in the OpenMetrics text format.
 
-Prometheus reads the file through the textfile collector of its node exporter. Without a new file,
-the exporter keeps serving the last file. Alert rules should therefore compare
+Prometheus reads the file through the textfile collector of its node exporter. If no new file is
+written, the exporter keeps serving the last file. Alert rules should therefore compare
 `hearsay_window_end_timestamp_seconds` with the clock.
 
 Found texts are left out, because devices choose the texts, and each text would become a time

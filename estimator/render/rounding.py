@@ -16,7 +16,7 @@ Each number is rounded only once, from the shortest decimal representation of th
 arithmetic is exact. Estimates are rounded half to even.
 
 Shares are shown in percent, and other figures in the metric's unit. The unit follows the estimate
-or, without an estimate, the interval.
+or, if there is no estimate, the interval.
 """
 
 from __future__ import annotations
@@ -335,8 +335,8 @@ def unit_of(group: FigureGroup) -> Unit:
 def shown_figures(group: FigureGroup, positions: Sequence[int]) -> Figures:
     """Return a statistic's figures for the values at these positions.
 
-    For a statistic without one figure per value, return the first `SHOWN_VALUES` figures, or all
-    figures if this number would leave out only one.
+    If the statistic does not have one figure per value, return the first `SHOWN_VALUES` figures, or
+    all figures if this number would leave out only one.
     """
     return group.figures.at(positions if group.about.by_value else range(shown_of(len(group.figures), SHOWN_VALUES)))
 

@@ -83,7 +83,7 @@ NO_TEXTS = "This question does not discover texts. Name some with --with candida
 
 
 def titled(report: EstimateReport) -> EstimateReport:
-    """Return a report with the titles of paired metrics in place of the names in sentences."""
+    """Return a report in whose sentences the titles of paired metrics replace the names."""
     titles = {estimated.metric: estimated.title for estimated in report.metrics}
     highlights = (replace(each, shown=with_titles(each.shown, titles)) for each in report.highlights)
     metrics = tuple(with_titles(each, titles) for each in report.metrics)

@@ -43,19 +43,19 @@ corrected for all metrics.
 * A quantile of a distribution is tested by the share of answers above a threshold
   (`estimator.report.quantile_changes`).
 
-**Untested figures.** The following figures are not tested. `Compared.untested` names these figures,
-and no output format claims that they did not change:
+**Untested figures.** `Compared.untested` names the figures that are not tested. No output format
+claims that these figures did not change. The untested figures are:
 
 * Variances, histograms and shares of ranges of a smoothed distribution. Smoothing causes a bias
-  that depends on the number of reports. The distribution of the errors in the far tails is also
-  unknown.
+  that depends on the number of reports. In addition, it is unknown how often very large errors
+  occur.
 * Quantiles of numbers with thresholds. The shares above the thresholds are tested instead.
 * Texts that were found. A window lists a text only if noise or chance did not hide the text, so the
   estimates are too large on average.
 * Named texts in the same hash cell as another named text.
 * Shares among the devices that answered. These shares are ratios of tested shares.
-* Means and shares within a group if the share of the group is less than 10 of its standard errors
-  in some window. The errors of these figures are too skewed.
+* Means and shares within a group if the group's share is less than 10 times the standard error of
+  this share in some window. The errors of these figures are too skewed.
 * Coefficients of models. Each window has its own model.
 """
 
@@ -134,7 +134,7 @@ class Compared:
 
     @property
     def distinct(self) -> Floats:
-        """The p-values, without those of the second share if two shares add up to 1."""
+        """The p-values. If two shares add up to 1, those of the second share are left out."""
         return np.delete(self.p_values, 1, axis=1) if self._is_pair else self.p_values
 
     def everywhere(self, of_distinct: Floats) -> Floats:
@@ -225,7 +225,7 @@ class Compared:
         return shown.figures(group.figures.at(figures), (chosen, figures), (-reach, reach), **columns)
 
     def found(self, corrected: Floats) -> Iterator[Change]:
-        """Yield the figures that changed or may have changed. The share of no is left out.
+        """Yield the figures that changed or may have changed. The share of "no" is left out.
 
         ``corrected`` contains the p-values, corrected for all comparisons.
         """

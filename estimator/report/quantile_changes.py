@@ -192,8 +192,9 @@ def mixture_of(windows: Sequence[MetricEstimate], metric: Metric, weights: Float
 
     * c is the weight of a window divided by the sum of all weights.
     * n is the number of reports in the window.
-    * r is the fraction of the score's variance that may be the same in every window. If the mean of
-      F over a range is p, r is p (1 - p) divided by this variance, but at most 1.
+    * r is the fraction of the variance of a report's score that may be the same in every window. If
+      the mean of the distribution function over a range is p, r is p (1 - p) divided by the
+      variance of the score, but at most 1.
     """
     weights = weights / weights.sum()
     counts = np.array([window.counts for window in windows], dtype=np.int64)

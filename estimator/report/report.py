@@ -276,7 +276,7 @@ def composed_of(estimated: Sequence[MetricEstimate], registry: Registry, delta: 
 def _smallest(estimated: Sequence[MetricEstimate], registry: Registry) -> list[int]:
     """Return, for each estimate, the number of reports in its smallest nonempty stratum.
 
-    Without strata, the result is the number of reports of the metric itself.
+    If the metric has no strata, the result is the number of the metric's reports.
     """
     reports = {(each.metric, each.window): each.reports for each in estimated if each.reports > 0}
 

@@ -147,7 +147,7 @@ class Sums(NamedTuple):
         return Figures(like.labels, low, high, estimate, error, **more)
 
     def unbounded(self) -> Sums:
-        """Return the sums with infinitely wide intervals, which mean too few reports."""
+        """Return the sums with infinitely wide intervals, which show that reports are too few."""
         everything = np.full_like(self.down, np.inf)
         return self._replace(down=everything, up=everything)
 
@@ -167,8 +167,8 @@ class Windows:
         down: the distances from the estimates to the lower ends of the intervals, divided by the
             half-widths of normal intervals. At least 1.
         up: the same ratios for the upper ends of the intervals.
-        places: the numbers a and 1 - a of the module's docstring, for a mean answer a on a scale
-            from 0 to 1. Empty if the bound O is not valid.
+        places: the numbers a and 1 - a, for a mean answer a on a scale from 0 to 1. Empty if the
+            bound O is not valid.
         width: the width of the figures' range.
 
     """

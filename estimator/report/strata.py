@@ -3,8 +3,8 @@
 **Former metrics.** A former metric is a metric, or an earlier form of one, that only earlier
 releases of the app still ask (`registry.history`).
 
-**Totals.** The figures of the metric itself are about all its strata together. The tallies of the
-strata are added up, because all strata use the same channel. For an open window, the collector
+**Totals.** The figures of a metric with strata are about all its strata together. The tallies of
+the strata are added up, because all strata use the same channel. For an open window, the collector
 returns a single tally for all strata (`collector.store.strata`).
 
 **Differences.** Two strata contain the reports of different devices, so their errors are
@@ -126,7 +126,7 @@ def _named(metric: Metric, name: str, part: str) -> dict[str, Any]:
 
 
 def names_of_strata(metric: Metric) -> tuple[str, ...]:
-    """Return the names of a metric's strata, starting with `OTHERS`, or () without strata."""
+    """Return the names of a metric's strata, starting with `OTHERS`, or () if there are none."""
     return tuple(stratum_name(metric.name, stratum) for stratum in ("", *metric.strata)) if metric.strata else ()
 
 

@@ -13,13 +13,13 @@ window.
 
 **Other texts in the same cell.** If a named text and an unnamed text share a cell, a change of the
 second text also changes the estimate of the first. In one group, this happens to two texts with a
-probability of one over the number of cells, 2**17 by default. In other groups, the same two texts
-usually have different cells. The other groups contradict the first group if the second text is
-common. If groups contradict each other about a named text in any window, the text's p-value is 1.
-The false-alarm probability is therefore at most 5%, except if a named text shares a cell with an
-unnamed text and the groups do not contradict each other. If answers are lists of texts, a smaller
-error of the same kind occurs if a text's cell is on one line with the cells of two texts of a list
-(see the module `grouped_geometry`).
+probability of 1 / c. Here, c is the number of cells, 2**17 by default. In other groups, the same
+two texts usually have different cells. The other groups contradict the first group if the second
+text is common. If groups contradict each other about a named text in any window, the text's p-value
+is 1. The false-alarm probability is therefore at most 5%, except if a named text shares a cell with
+an unnamed text and the groups do not contradict each other. If answers are lists of texts, a
+smaller error of the same kind occurs if a text's cell is on one line with the cells of two texts of
+a list (see the module `grouped_geometry`).
 
 **The error.** A device draws its group anew for every report, so each window uses the reports of
 different people. If n reports are used, the selection of people contributes a variance of p (1 - p)

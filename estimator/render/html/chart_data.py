@@ -196,7 +196,7 @@ class Drawing(NamedTuple):
     """A chart of one window.
 
     ``chart`` is the name of the chart in the page's script. ``group`` is the position of the
-    chart's statistic in ``MetricData.groups``, or 0 without such a statistic.
+    chart's statistic in ``MetricData.groups``, or 0 if there is no such statistic.
     """
 
     chart: str

@@ -258,7 +258,7 @@ class Spark:
 
 
 def sparkline(track: Sequence[Estimate | None]) -> Spark | None:
-    """Return the small chart of a figure over windows, or None with fewer than two points."""
+    """Return the small chart of a figure over windows. None if there are fewer than two points."""
     known = [estimate for estimate in track if estimate is not None and estimate.estimate is not None]
     if len(known) < 2:  # noqa: PLR2004 a line has two ends
         return None

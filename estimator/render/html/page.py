@@ -200,8 +200,8 @@ class Page:
 def page_of(report: EstimateReport, registry: Registry) -> Page:
     """Return the page of a report with highlights.
 
-    ``registry`` also contains the metrics without a tally. Raise `OutputError` if gaps between
-    windows would make the page too large.
+    ``registry`` contains all metrics, even metrics without a tally. Raise `OutputError` if gaps
+    between windows would make the page too large.
     """
     _check_size(report.metrics)
     registry = apart(registry)

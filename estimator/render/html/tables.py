@@ -114,8 +114,8 @@ class JointView:
 def joint_view(estimated: MetricEstimate, independence: float | None) -> JointView | None:
     """Return the view of a pair of metrics, or None for other metrics.
 
-    ``independence`` is the p-value of the test of independence, corrected for all pairs, or None
-    without a test.
+    ``independence`` is the p-value of the test of independence, corrected for all pairs, or None if
+    there is no test.
     """
     differences, names = differences_of(estimated), estimated.names
     if differences is None or names is None:

@@ -89,7 +89,7 @@ def likeliest_text(estimate: Estimate, unit: Unit = PERCENT) -> str:
 
 
 def difference_text(difference: Estimate, unit: Unit = PERCENT) -> str:
-    """Return a difference between groups without a plus sign. Empty if unknown."""
+    """Return a difference between groups, never with a plus sign. Empty if unknown."""
     return "" if difference.estimate is None else unit.changed(difference).lstrip("+")
 
 
@@ -142,8 +142,8 @@ class WordedConclusion:
 def verdict_of(metric: Metric, changes: Changes | None, windows: int, untested: Sequence[str] = ()) -> WordedConclusion:
     """Return the conclusion on whether the answers to a metric changed.
 
-    ``changes`` is None with fewer than two closed windows. ``windows`` is the number of closed
-    windows with reports. ``untested`` names the statistics without a test for changes.
+    ``changes`` is None if there are fewer than two closed windows. ``windows`` is the number of
+    closed windows with reports. ``untested`` names the statistics without a test for changes.
     """
     not_tested = untested_words(untested)
     if changes is None:

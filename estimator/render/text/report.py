@@ -286,8 +286,8 @@ def _rows(windows: Sequence[MetricEstimate], highlight: Highlight, style: Style)
 def lines_of(group: FigureGroup, positions: Sequence[int], *, have_bars: bool = True) -> Iterator[ShownFigure]:
     """Yield a line for each shown figure of a statistic.
 
-    ``positions`` are the positions of the shown values. A statistic without one figure per value
-    ignores ``positions``.
+    ``positions`` are the positions of the shown values. If the statistic does not have one figure
+    per value, ``positions`` is ignored.
     """
     unit, ends = unit_of(group), bar_ends(group) if have_bars else None
     for figure in shown_figures(group, positions):
