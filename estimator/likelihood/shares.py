@@ -48,20 +48,20 @@ from estimator.decoders.support import Support
 from estimator.statistics.arrays import Counts, Floats, nearest_shares
 
 SLACK = 0.001
-"""A climb of k shares may end within k times this number of the maximum log-likelihood. The
+"""The search for k shares may end within k times this number of the maximum log-likelihood. The
 resulting error of a share is about 4% of its standard error.
 """
 
 ROUNDING = 2.0**-42
 """A bound on the rounding error of a log-likelihood in 64-bit floats, divided by the number of
-reports. A climb may always end within n times this number of the maximum log-likelihood of n
+reports. The search may always end within n times this number of the maximum log-likelihood of n
 reports.
 """
 
 MAX_ROUNDS = 1000
-"""The maximum number of rounds of a climb. A few dozen are usual.
+"""The maximum number of rounds of the search. A few dozen rounds are usual.
 
-A climb may reach this limit if the tally is unlikely in every population. The climb then returns
+The search may reach this limit if the tally is unlikely in every population. The result is then
 the most likely shares so far.
 """
 

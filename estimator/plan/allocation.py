@@ -65,7 +65,7 @@ DIGITS = 6
 """
 
 HIGHEST: Final = 2.0**64
-"""The largest ratio of error to target that the search considers. The smallest is 1 / `HIGHEST`."""
+"""The largest ratio of error to target that the search considers. The smallest ratio is 1 / `HIGHEST`."""
 
 HALVINGS: Final = 60
 """The number of bisection steps, which determine the ratio of error to target to the last bit of a

@@ -391,9 +391,9 @@ def _reach(tail: float, variance: float, most: float) -> float:
     """Return a bound on the distance of a sum from its mean.
 
     On each side, the distance exceeds the bound with a probability of at most ``tail``. No term is
-    farther from its mean than ``most``. By Bernstein's inequality, the sum exceeds its
-    mean by s or more with a probability of at most exp(-s^2 / (2 (variance + most s / 3))). The
-    same bound applies below the mean.
+    farther from its mean than ``most``. By Bernstein's inequality, the sum exceeds its mean by s or
+    more with a probability of at most exp(-s^2 / (2 (variance + most s / 3))). The same inequality
+    applies below the mean.
     """
     exponent = -math.log(tail)
     reach = most * exponent / 3

@@ -49,7 +49,7 @@ FEWEST_HELD_BACK: Final = 2
 """The minimum number of people held back for the test. Both labels must occur among them."""
 
 UNIX_EPOCH_S: Final = 0.0
-"""An arbitrary time, because a rehearsal has no windows, but a tally needs a window."""
+"""An arbitrary time that determines the window of a tally. A rehearsal itself has no windows."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)

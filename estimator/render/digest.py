@@ -14,7 +14,9 @@ FRAME: Final = 6
 """The number of lines that are not about a single metric. Three of these lines are empty."""
 
 LONGEST_LINE: Final = 400
-"""The maximum number of characters in a metric's sentences, without the phrase on reports."""
+"""The maximum number of characters in a metric's sentences. The text on the number of reports is
+not counted.
+"""
 
 ORDER: Final = ("changed", "perhaps", "same", "unknown")
 """The conclusions on whether answers changed, in the order of the digest."""

@@ -68,8 +68,8 @@ from estimator.statistics.arrays import Counts, Floats
 from estimator.statistics.confidence import PAIR
 
 WIDER_ERROR: Final = 2.0
-"""The maximum ratio of a tested share's standard error to the error for the widest range. The
-widest range covers at most half the grid.
+"""The maximum ratio of a tested share's standard error to the standard error for the widest
+range. The widest range covers at most half the grid.
 """
 
 

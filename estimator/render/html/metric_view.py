@@ -44,8 +44,8 @@ changes.
 """
 
 MOST_PLACES: Final = 50_000
-"""The maximum number of windows on a page, added up over all metrics. Fifty metrics with a thousand
-days each fit.
+"""The maximum number of windows on a page, added up over all metrics. For example, fifty
+metrics of a thousand days each are allowed.
 
 For a category with six values, a window takes 330 bytes, so 50,000 windows take 17 MB. For a
 category with more values, a window takes more than 330 bytes.

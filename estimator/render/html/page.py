@@ -63,7 +63,7 @@ STYLE_OF_CHARTS: Final = """:where(.chart) {
 :where(.chart tspan) {
   white-space: pre;
 }"""
-"""The styles that Observable Plot adds to every chart with the class name ``chart``."""
+"""The styles that Observable Plot adds to a chart whose class name is ``chart``."""
 
 
 class SkippedTallies(NamedTuple):
