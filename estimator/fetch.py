@@ -51,7 +51,7 @@ def token_of_environment() -> str:
 
 
 def checked_token(token: str, problem: str) -> str:
-    """Return a secret without its final line break.
+    """Remove the final line break from a secret.
 
     Raise `ValueError` if an HTTP header cannot contain the secret. ``problem`` is the error's
     message.

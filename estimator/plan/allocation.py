@@ -65,7 +65,7 @@ DIGITS = 6
 """
 
 HIGHEST: Final = 2.0**64
-"""The largest ratio of error to target that the search considers. The smallest ratio is 1 / `HIGHEST`."""
+"""The largest ratio of error to target that the search tries. The smallest is 1 / `HIGHEST`."""
 
 HALVINGS: Final = 60
 """The number of bisection steps, which determine the ratio of error to target to the last bit of a
@@ -278,9 +278,10 @@ def _allocation(  # noqa: PLR0913, PLR0917 both sides and the measures of their 
 
 
 def _floor(metric: Metric) -> float:
-    """Return the variance of a report without noise, computed as if all shares were equal.
+    """Return the variance that a report would have if the channel added no noise.
 
-    For a metric without shares, return the largest possible variance.
+    All shares are assumed to be equal. If the metric has no shares, return the largest possible
+    variance.
     """
     analysis = analysis_of(metric)
     if analysis.squares is None:
@@ -369,7 +370,8 @@ class Curves:
 
     Attributes:
         targets: the target standard errors, in the metrics' units.
-        floor: the variance of one report without noise, in squared units.
+        floor: the variance that one report would have if the channel added no noise, in squared
+            units.
         noise: the variance of the noise, multiplied by 4 sinh(epsilon / 2)**2. A curve treats this
             product as constant.
         most: the largest epsilon that each metric may have.

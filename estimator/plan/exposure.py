@@ -235,7 +235,7 @@ class _LossDistribution:
     unbounded: float = 0.0
 
     def cut(self, tail: float) -> _LossDistribution:
-        """Return the distribution without unlikely points at both ends.
+        """Return the distribution. Unlikely points at both ends are removed.
 
         The removed points at each end have a total probability of at most ``tail``. At the upper
         end, this probability counts as unbounded. At the lower end, it moves to the lowest

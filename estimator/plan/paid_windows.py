@@ -195,7 +195,7 @@ def _paid(
 
 
 def participations(registry: Registry, today: date) -> Fraction:
-    """Return the fraction of windows in which a device answers with ``strategy = "pace"``.
+    """Return the fraction of windows in which a device answers if the strategy is ``"pace"``.
 
     Until the last metric expires, the device answers in all windows that the ceilings allow.
     """
@@ -265,7 +265,7 @@ def _of_window(registry: Registry, today: date) -> Iterator[str]:
 
 
 def _of_pace(registry: Registry, today: date) -> Iterator[str]:
-    """Yield a sentence about each ceiling that may be used up too early with ``"pace"``.
+    """Yield a sentence about each ceiling that the strategy ``"pace"`` may use up too early.
 
     This strategy spreads answers evenly only for the lifetime ceiling.
     """

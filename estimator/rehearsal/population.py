@@ -53,7 +53,7 @@ BAND: Final = "at_most"
 
 @dataclass(frozen=True, slots=True)
 class TrueAnswer:
-    """An answer, and the inputs of the channel that may encode it, with their probabilities.
+    """An answer, and the channel inputs that may encode the answer, each with a probability.
 
     The encoding is random if the device rounds a number or selects a member of a set. A text is
     encoded as an integer.

@@ -166,7 +166,7 @@ def number(  # noqa: PLR0913, PLR0917 a figure has these parts
 
 
 def size_of(size: float, figures: int = FIGURES, power: int = 0, direction: str = ROUND_CEILING) -> str:
-    """Format a size without a standard error, such as the half-width of an interval.
+    """Format a size that has no standard error, such as the half-width of an interval.
 
     The size is multiplied by 10**power, which is 2 for a share in percent. ``figures`` is the
     number of significant digits. ``direction`` is upward by default, because the size is an upper

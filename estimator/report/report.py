@@ -180,7 +180,7 @@ def in_order(estimates: Iterable[MetricEstimate], metrics: Iterable[str]) -> lis
 
 
 def of_known_editions(estimates: Iterable[MetricEstimate], registry: Registry) -> Iterator[MetricEstimate]:
-    """Yield the estimates with a metric and edition that the registry defines."""
+    """Yield the estimates whose metric and edition the registry defines."""
     editions = {name: metric.edition for name, metric in apart(registry).metrics.items()}
     return (each for each in estimates if editions.get(each.metric) == each.edition)
 

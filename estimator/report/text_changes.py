@@ -60,7 +60,7 @@ from estimator.statistics.arrays import Floats
 
 
 def with_tested_texts(windows: Sequence[MetricEstimate]) -> list[MetricEstimate]:
-    """Return copies of the windows with only those named texts that are tested.
+    """Return copies of the windows. Named texts that are not tested are left out.
 
     The texts are in the order of the first window. If no text is tested, the copies contain no
     group of figures for named texts.

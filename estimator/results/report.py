@@ -67,7 +67,7 @@ class Request:
         asked: the share of devices that are asked in a window. None to compute the share from the
             schedule.
         since: a window. Changes are then tested only between two groups: all earlier windows, and
-            this window with all later windows. None for all tests of changes.
+            this window together with all later windows. None for all tests of changes.
 
     """
 
@@ -141,7 +141,7 @@ class Tested(Record, Figured, frozen=True, kw_only=True):
 
     @property
     def p_value_corrected(self) -> float | None:
-        """The smallest corrected p-value of all differences, or None with too few reports."""
+        """The smallest corrected p-value of all differences. None if there are too few reports."""
         p_values = (figure.p_value_corrected for _, figure in self)
         return min((p_value for p_value in p_values if p_value is not None), default=None)
 

@@ -182,7 +182,7 @@ class Statistic:
         are_named_texts: whether the figures are shares of texts that the analyst named. Changes of
             a text's share are tested unless another named text is in the same hash cell.
         untested: the name of the statistic in the report's list of untested figures. Empty if the
-            list leaves it out.
+            list leaves out this statistic.
         within: for figures about only the devices with certain answers, the function from a
             figure's label to these answers. Otherwise None.
         has_bounds: whether `--with installs` computes bounds on the figures of all installations.

@@ -5,7 +5,7 @@ to 5%: with a probability of at least 95%, no comparison of equal quantities has
 of 0.05 or less (Holm 1979, "A simple sequentially rejective multiple test procedure").
 
 Tails and quantiles come from scipy.special. The import takes 250 ms, so scipy is imported only on
-first use. A whole report of shares and means takes about the same time without scipy.
+first use. A whole report of shares and means takes about the same time and does not need scipy.
 """
 
 from __future__ import annotations

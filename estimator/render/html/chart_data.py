@@ -311,7 +311,7 @@ def _groups(
     positions: Sequence[int],
     pooled: Pooled | None,
 ) -> Iterator[GroupTracks]:
-    """Yield each statistic of the window that is shown first, with its figures in all windows."""
+    """Yield each statistic of the window ``shown``, with the statistic's figures in all windows."""
     is_scale = any(group.about.is_mean and not group.about.of_sets for group in shown.groups)
     for group in groups:
         by_window = [_figures(estimated, group.group, positions) for estimated in with_reports]
@@ -348,7 +348,7 @@ def _drawn(with_reports: WithReports, chart: Chart) -> tuple[FigureGroup, list[l
 
 
 def _drawable(figures: Figures) -> Figures:
-    """Return figures without their maximum-likelihood values, which some charts do not draw."""
+    """Remove the maximum-likelihood values of figures. Some charts do not draw these values."""
     return Figures(figures.labels, figures.lows, figures.highs, figures.unbiased, figures.standard_errors)
 
 

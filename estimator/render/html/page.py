@@ -339,12 +339,12 @@ def filled(template: str, page: Page, **more: object) -> str:
 
 
 def _embedded(data: PageData) -> Markup:
-    """Return the data as JSON without ``<``, which could end the surrounding element."""
+    """Return the data as JSON. ``<`` is escaped, because it could end the surrounding element."""
     return Markup(as_compact_json(data).replace("<", "\\u003c"))  # noqa: S704 escaped here
 
 
 def _template(name: str) -> str:
-    """Return the text of a template without its indentation, which would enlarge pages."""
+    """Return the text of a template. Indentation is removed, because it would enlarge pages."""
     return "\n".join(map(str.lstrip, _text("templates", name).splitlines()))
 
 

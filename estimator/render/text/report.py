@@ -1,4 +1,4 @@
-"""The report with ``--verbose`` as text, with a block of lines for each metric."""
+"""The verbose report (``--verbose``) as text. Each metric has a block of lines."""
 
 from __future__ import annotations
 

@@ -210,7 +210,7 @@ def _leading(estimated: MetricEstimate | Pooled, shown: MetricEstimate) -> str:
 
 
 def _headline(estimated: Figured, shown: MetricEstimate) -> tuple[FigureGroup | None, Figure | None]:
-    """Return the main figure of the shown window, with its statistic.
+    """Return the shown window's main figure, and the statistic of this figure.
 
     If ``estimated`` lacks this figure, return the main figure of ``estimated``.
     """
