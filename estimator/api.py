@@ -121,8 +121,9 @@ def estimate(  # noqa: PLR0913 one argument for each option of the command
         candidates: also estimate the share of each of these texts, for metrics of texts.
         installs: the number of installations of the app. The report then bounds the figures of all
             installations, including installations that do not report.
-        asked: the share of devices that are asked in a window, above 0 and at most 1. Required only
-            if ``installs`` is given and the registry's schedule does not determine this share.
+        asked: the share of devices that are asked for a report in a window, above 0 and at most 1.
+            Required only if ``installs`` is given and the registry's schedule does not determine
+            this share.
 
     Raises:
         CollectorDownError: if the collector cannot be reached or is unavailable.

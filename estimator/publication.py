@@ -3,8 +3,8 @@
 ```
 PUBLIC/index.html  index.json       the latest result of every public metric; link to a metric
                                     as index.html#q-NAME
-PUBLIC/metrics/NAME.json a report on all windows of a metric, its strata and its former editions;
-                                    load_report reads this file
+PUBLIC/metrics/NAME.json            a report on all windows of one metric; the report contains the
+                                    metric's strata and former editions, and load_report reads it
 PUBLIC/.lock                        locked while a run is writing
 ```
 

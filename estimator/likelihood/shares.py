@@ -4,7 +4,8 @@ Valid shares are at least 0 and add up to 1. The set of valid shares is the simp
 Maximum-likelihood shares near 0 or 1 are biased. Reports therefore distinguish maximum-likelihood
 shares from unbiased estimates.
 
-**Exact solution.** If every symbol supports only one value, the solution has a closed form. By the
+**Exact solution.** A symbol *supports* a value if the symbol is more likely for this value than for
+most others. If every symbol supports only one value, the solution has a closed form. By the
 Karush-Kuhn-Tucker conditions, a share is a linear function of its symbol's count, or 0 if this
 count is below a threshold (Boyd & Vandenberghe 2004, "Convex optimization", example 5.2,
 water-filling).

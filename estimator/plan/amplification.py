@@ -9,8 +9,8 @@ requires the following assumptions, which cannot be checked from the tally:
 * The collector, and everyone who can read its store, publish only tallies of closed windows. The
   difference of two versions of an open window's tally would contain only a few reports.
 * The reports in the tally are honest: the channel randomized them with coins that nobody else
-  knows. An attacker can subtract fabricated reports from the tally, so ``dishonest`` must include
-  all fabricated reports.
+  knows. An attacker can subtract fabricated reports from the tally, so the argument ``dishonest``
+  must include all fabricated reports.
 * Only the answers of one device are protected. The tally may reveal whether the device reports, and
   how often. A person with several devices has a larger loss than one device.
 

@@ -110,7 +110,7 @@ def distinct(answers: Iterable[tuple[TrueAnswer, int]]) -> dict[TrueAnswer, int]
 
 @dataclass(frozen=True, slots=True, eq=False)
 class WeightedNumbers:
-    """Numbers in ascending order, weighted by the number or share of devices."""
+    """Numbers in ascending order. A weight is the number or share of devices with this number."""
 
     values: Floats
     weights: Floats | Counts

@@ -23,9 +23,9 @@ narrowest candidate that meets two conditions:
 * The standard error of the share is at most `WIDER_ERROR` times the standard error for the widest
   candidate.
 
-The choice depends only on the sum of all windows' counts, and on the number of reports of the
-smallest window. If nothing changed, this sum does not show which reports belong to which window.
-The choice therefore does not bias the test.
+The choice depends only on the sum of all windows' counts, and on the smallest number of reports in
+a window. If nothing changed, this sum does not show which reports belong to which window. The
+choice therefore does not bias the test.
 
 **The error.** The variance of a report's score is computed from the sum of all windows' counts,
 because every window has the same variance if nothing changed. If the same people answer in every
@@ -264,7 +264,7 @@ def chosen_places(tally: TallyRanges, probabilities: Sequence[float], fewest: in
     """Return the range to test for each quantile, as the width and the start of the range.
 
     Widths are indices in `WIDTHS`. Starts are indices of points of the grid. ``tally`` is the sum
-    of all windows' counts, and ``fewest`` the number of reports of the smallest window.
+    of all windows' counts, and ``fewest`` is the smallest number of reports in a window.
     """
     seen, points = tally.after, tally.ranges.points.size
     usable = max(1, int(np.searchsorted(WIDTHS, points // 2, side="right")))

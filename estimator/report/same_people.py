@@ -62,9 +62,9 @@ of c · least. Here, ``least`` is the fresh error of a window with exactly the m
 windows never increase the bound. If a window has less than the minimum of noise, the whole error of
 the window counts as lasting.
 
-**Pooled figures.** The figure for all reports of several windows is the mean of the windows'
-figures, weighted by their numbers of reports. The error of this mean never falls below the error
-due to the selection of people.
+**Pooled figures.** The figure for all reports of several windows is a weighted mean of the windows'
+figures. The weight of a window is its number of reports. The error of this mean never falls below
+the error due to the selection of people.
 """
 
 from __future__ import annotations

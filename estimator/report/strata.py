@@ -1,6 +1,6 @@
 """Strata and former metrics as separate metrics, and the number of participating devices.
 
-**Former metrics.** A former metric is a metric, or an earlier form of one, that only earlier
+**Former metrics.** A former metric is a metric, or an earlier form of a metric, that only earlier
 releases of the app still ask (`registry.history`).
 
 **Totals.** The figures of a metric with strata are about all its strata together. The tallies of

@@ -261,7 +261,7 @@ class Figures:
         return self.part([self.labels[position] for position in positions], list(positions))
 
     def of_members(self, labels: Sequence[FigureLabel], most: int) -> Figures:
-        """Return the share of sets that contain each value, from the shares of reports.
+        """Return the share of sets that contain each value, computed from the shares of reports.
 
         A device pads its set with dummies to ``most`` elements, and reports a random element. Each
         share is therefore ``most`` times the share of reports about the value. If devices answer

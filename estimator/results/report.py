@@ -64,8 +64,8 @@ class Request:
             texts have shares.
         installs: the number of all installations, whether or not they report. This number
             determines bounds on the figures of all installations. None for no bounds.
-        asked: the share of devices that are asked in a window. None to compute the share from the
-            schedule.
+        asked: the share of devices that are asked for a report in a window. None to compute the
+            share from the schedule.
         since: a window. Changes are then tested only between two groups: all earlier windows, and
             this window together with all later windows. None for all tests of changes.
 
