@@ -204,8 +204,8 @@ def cost(metric: Metric, registry: Registry) -> int:
 def _least_cost(names: Sequence[str], registry: Registry) -> int:
     """Return the cost of a window's reports at the lowest allowed epsilons, in billionths.
 
-    With ``sample``, a device may answer only one metric per window. The result is then the cost of
-    the metric with the most reports.
+    With ``strategy = "sample"``, a device may answer only one metric per window. The result is then
+    the cost of the metric with the most reports.
     """
     counts = [IN_WINDOW[registry.budget.window][registry.metrics[name].window] for name in names]
     reports = max(counts) if registry.budget.strategy is Strategy.SAMPLE else sum(counts)

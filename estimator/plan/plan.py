@@ -297,8 +297,8 @@ def make_plan(registry: Registry, request: PlanRequest) -> Plan:
 def answering(registry: Registry, today: date) -> Fraction:
     """Return the average fraction of devices that answer a metric in a window.
 
-    With ``sample``, a device answers only some metrics. With ``pace``, a device answers only in
-    some windows. Answers that a ceiling prevents are not subtracted (see
+    With ``strategy = "sample"``, a device answers only some metrics. With ``strategy = "pace"``, a
+    device answers only in some windows. Answers that a ceiling prevents are not subtracted (see
     `MetricPlan.paid_windows`).
     """
     left = {name: windows_left(metric, today) for name, metric in registry.metrics.items()}
@@ -314,8 +314,9 @@ def answering(registry: Registry, today: date) -> Fraction:
 def _windows_judged(registry: Registry, metric: Metric, request: PlanRequest, paid: PaidWindows | None) -> int:
     """Return the number of windows that are pooled to compute a metric's error.
 
-    Windows that the ceilings do not pay for are not counted. With ``pace``, a device answers in
-    only a few windows. All windows before the metrics expire are therefore pooled by default.
+    Windows that the ceilings do not pay for are not counted. With ``strategy = "pace"``, a device
+    answers in only a few windows. All windows before the metrics expire are therefore pooled by
+    default.
     """
     left = windows_left(metric, request.today) if paid is None else paid.paid
     if request.windows is None and registry.budget.strategy is not Strategy.PACE:
@@ -365,7 +366,7 @@ def _mean_error(analysis: Analysis[Any], error: float) -> MeanError:
 
 
 def unseen(registry: Registry, population: int, today: date) -> list[str]:
-    """Return a sentence for each metric that would show nothing with ``population`` devices."""
+    """Return a sentence for each metric for which ``population`` devices are too few."""
     part = answering(registry, today)
     asked = [metric for metric in registry.metrics.values() if windows_left(metric, today) != 0]
     shows_nothing = [metric for metric in asked if _shows_nothing(metric, int(population * part))]

@@ -3,8 +3,8 @@
 This registry lists systems that use differential privacy. All facts in the record come from
 `metrics.toml`. Texts that only the team can provide are placeholders that begin with `FILL_IN`.
 
-Source: the schema of the Differential Privacy Deployments Registry as of 2026
-(opendp/deployments-registry-data on GitHub), by Ghazi, Nanayakkara & Vadhan.
+The record follows the schema of this public registry, the Differential Privacy Deployments
+Registry, as of 2026 (Ghazi, Nanayakkara & Vadhan; opendp/deployments-registry-data on GitHub).
 """
 
 from __future__ import annotations
@@ -67,7 +67,7 @@ def deployment_record(registry: Registry, today: date, population: int | None) -
 
 
 def left_out(population: int | None) -> str:
-    """Return a message that names the missing fields of a record, and how to add them."""
+    """Return a message that names the missing fields of a record and explains how to add them."""
     sector = "data_product_sector is missing: add Technology, Healthcare, Education, Government, Energy or Finance"
     units = "number_of_privacy_units is missing: pass the number of devices as --population"
     return sector if population is not None else f"{sector}\n{units}"
@@ -129,7 +129,7 @@ def _answers(metric: Metric, say: Sentences) -> str:
 
 
 def _unprotected(registry: Registry) -> Iterator[str]:
-    """Yield a sentence or phrase for each fact that a report reveals without randomization."""
+    """Yield a sentence or phrase for each fact that a device reveals and does not randomize."""
     yield "That a device participates, when it uploads, and its network address while it is connected."
     yield "The number of reports on each question in a window, and the approximate number of participating devices."
     silent = [f"`{name}`" for name, metric in registry.metrics.items() if metric.fill is None]

@@ -16,11 +16,12 @@ same weight in each window, for any number of strata.
 answers according to the registry's schedule. All figures describe participating devices, and do not
 show how other devices would have answered.
 
-The schedule asks each participating device independently with probability s. With ``split``, s is
-1. With ``sample``, s is the number of answers divided by the number of metrics in the window. The
-number R of reports from D participating devices is therefore binomial. The estimate of D is R / s,
-and an interval for D follows from the binomial distribution. Devices with no budget left, or
-without a recorded answer, send no report. The estimate of D is then too low.
+The schedule asks each participating device independently with probability s. With the strategy
+``"split"``, s is 1. With the strategy ``"sample"``, s is the number of answers divided by the
+number of metrics in the window. The number R of reports from D participating devices is therefore
+binomial. The estimate of D is R / s, and an interval for D follows from the binomial distribution.
+Devices with no budget left, or without a recorded answer, send no report. The estimate of D is then
+too low.
 
 **All installations.** Let p be the share of all N installations that participate. Let x be a figure
 of the participating installations, with possible values between m and M. The figure of all
