@@ -1,4 +1,4 @@
-"""The rounding of a figure with an interval, in every format that people read.
+"""The rounding of a figure and its interval, in every format that people read.
 
 * The interval is rounded outward, so the shown interval contains the exact interval.
 * The shown estimate lies in its interval. An unbiased estimate outside the interval is moved to the
@@ -115,7 +115,7 @@ class Rounded:
 
 
 def digits_for(standard_error: float, figures: int = FIGURES) -> int:
-    """Return the number of decimals for a figure with this error.
+    """Return the number of decimals for a figure with a given standard error.
 
     For two digits of the error, the result is 1 for an error of 1.3, 2 for 0.0996, and -1 for 120.
     A negative result means rounding to tens, hundreds and so on.
@@ -168,7 +168,7 @@ def number(  # noqa: PLR0913, PLR0917 a figure has these parts
 def size_of(size: float, figures: int = FIGURES, power: int = 0, direction: str = ROUND_CEILING) -> str:
     """Format a size that has no standard error, such as the half-width of an interval.
 
-    The size is multiplied by 10**power, which is 2 for a share in percent. ``figures`` is the
+    The size is multiplied by 10**power. For a share in percent, ``power`` is 2. ``figures`` is the
     number of significant digits. ``direction`` is upward by default, because the size is an upper
     bound.
     """

@@ -164,7 +164,7 @@ def _last_lines(plan: MetricPlan) -> Iterator[str]:
 
 
 def clip_lines(clips: Sequence[Clip], unit: str) -> Iterator[str]:
-    """Yield lines on possible ranges of a number, each with its error, and on the best range."""
+    """Yield a line for each possible range with its error, and a line on the best range."""
     if not clips:
         return
     yield f"  {'counted up to':>17} {'bias':>10} {'noise':>10} {'error':>10} {'detectable':>13}"
