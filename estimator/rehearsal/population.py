@@ -367,7 +367,7 @@ class Coverage(Record, frozen=True):
 def coverages_of(
     of_population: Sequence[Mapping[str, float]], of_devices: Sequence[Mapping[str, float]]
 ) -> dict[str, Coverage]:
-    """Return the coverage of each statistic from results of `held`. {} if there are no rounds."""
+    """Compute the coverage of each statistic from results of `held`. {} if there are no rounds."""
     rounds = len(of_population)
 
     def mean(each_round: Sequence[Mapping[str, float]], statistic: str) -> float:

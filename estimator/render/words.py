@@ -318,7 +318,7 @@ def interval_of(share: Estimate) -> str:
 def participation_of(windows: Sequence[MetricEstimate]) -> str:
     """Return sentences on the devices that the figures describe, and on the number of devices.
 
-    ``windows`` are the windows with the shown figures.
+    ``windows`` are the estimates whose figures are shown.
     """
     described = "Figures describe the participating devices. Devices of users who decline are in no tally."
     reported = [each for each in windows if each.reports]
@@ -344,7 +344,7 @@ def participation_of(windows: Sequence[MetricEstimate]) -> str:
 def devices_of(windows: Sequence[MetricEstimate]) -> str | None:
     """Return the approximate number of participating devices as a text. None if unknown.
 
-    ``windows`` are the windows with the shown figures.
+    ``windows`` are the estimates whose figures are shown.
     """
     largest = _with_most_devices(windows)
     return None if largest is None else f"about {_devices(largest[1])}"

@@ -269,7 +269,7 @@ def _key(metric: Metric, figure: str, value: str | None, text: str) -> FigureKey
 
 
 def _label(metric: Metric, value: str, text: str) -> Label:
-    """Return the value of a metric that is written as ``value``.
+    """Return the value of a metric whose written form is ``value``.
 
     Raise an error if several values, such as pairs of answers, have the same written form.
     """

@@ -274,7 +274,7 @@ def composed_of(estimated: Sequence[MetricEstimate], registry: Registry, delta: 
 
 
 def _smallest(estimated: Sequence[MetricEstimate], registry: Registry) -> list[int]:
-    """Return, for each estimate, the number of reports in its smallest nonempty stratum.
+    """Return, for each estimate, the number of reports in the metric's smallest nonempty stratum.
 
     If the metric has no strata, the result is the number of the metric's reports.
     """

@@ -94,8 +94,8 @@ class TextChanges:
     """Weighted sums of the shares of named texts over several windows.
 
     Attributes:
-        unclear: for each text, whether the groups contradict each other about its share in any
-            window, shape (texts,).
+        unclear: for each text, whether the groups contradict each other about the text's share in
+            any window, shape (texts,).
 
     """
 

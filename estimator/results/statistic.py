@@ -177,7 +177,7 @@ class Statistic:
             windows are tested.
         is_followed: whether changes of the figures between windows are tested, although the figures
             are not compared between strata.
-        is_followed_by_counts: whether changes of the figures between windows are tested with the
+        is_followed_by_counts: whether the tests for changes of the figures between windows use the
             counts of symbols. The estimates of some metrics contain these counts.
         are_named_texts: whether the figures are shares of texts that the analyst named. Changes of
             a text's share are tested unless another named text is in the same hash cell.

@@ -192,7 +192,7 @@ def trials_interval(successes: int, probability: float, miss: float) -> tuple[in
 
 
 def _first(holds: Callable[[int], bool], least: int) -> int:
-    """Return the smallest number from ``least`` on that meets a condition.
+    """Return the smallest number, ``least`` or larger, that meets a condition.
 
     All larger numbers must also meet the condition.
     """
