@@ -94,7 +94,7 @@ def served_metrics(address: str, port: int, gather: Callable[[], Iterable[Metric
         server, thread = start_http_server(port, address, registry)
     except OSError as error:
         raise ConfigError(
-            f"cannot serve metrics on {address}:{port}: {error.strerror}; choose another with --metrics-bind"
+            f"cannot serve metrics on {address}:{port}: {error.strerror}; choose another address with --metrics-bind"
         ) from error
     server.set_app(with_headers(make_wsgi_app(registry)))
     try:

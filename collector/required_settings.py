@@ -68,7 +68,7 @@ def _why(wrong: Mapping[str, str]) -> str:
     if wrong.keys() & WRITE_THROUGH.keys():
         why += ". Otherwise a crash can lose acknowledged writes, because the server answers before it writes to disk"
     if wrong.keys() & PART_COVERAGE.keys():
-        why += ". If full coverage is required, one lost node stops all uploads, and not only those whose keys it had"
+        why += ". If full coverage is required, a lost node stops all uploads, not only those with keys on that node"
     return why
 
 

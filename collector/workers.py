@@ -164,7 +164,9 @@ def require_free_address(address: str, port: int) -> None:
             probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
             probe.bind((address, port))
     except OSError as error:
-        raise ConfigError(f"cannot listen on {address}:{port}: {error.strerror}; choose another with --bind") from error
+        raise ConfigError(
+            f"cannot listen on {address}:{port}: {error.strerror}; choose another address with --bind"
+        ) from error
 
 
 def announce_when_ready(host: str, port: int, words: str, log_format: LogFormat) -> None:

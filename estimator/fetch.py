@@ -42,7 +42,7 @@ def token_of_environment() -> str:
         try:
             token = Path(file).read_text(encoding="utf-8")
         except (OSError, UnicodeDecodeError) as error:
-            problem = getattr(error, "strerror", None) or "it is not UTF-8 text"
+            problem = getattr(error, "strerror", None) or "the file is not UTF-8 text"
             raise ValueError(f"the read token's file {file} cannot be read: {problem}") from None
     wanted = f"set {TOKEN_VARIABLE} to the collector's read token, one line of ASCII"
     if file is not None:

@@ -281,7 +281,8 @@ def decode(lines: Iterable[bytes | bytearray], bounds: Bounds = EVERYTHING) -> l
 def _tally(raw: Any) -> Tally:  # noqa: ANN401 any JSON value
     if type(raw) is not dict or raw.keys() not in (_FIELDS, _SPARSE_FIELDS):
         raise ValueError(
-            f"it must be an object with exactly these fields: {', '.join(sorted(_FIELDS))} (and symbols, if sparse)"
+            "the line must be an object with exactly these fields: "
+            f"{', '.join(sorted(_FIELDS))} (and symbols, if sparse)"
         )
     metric, edition, window, closed = raw["metric"], raw["edition"], raw["window"], raw["closed"]
     if type(metric) is not str or not METRIC_NAME.fullmatch(metric):
@@ -324,7 +325,7 @@ def _load(line: bytes | bytearray) -> Any:  # noqa: ANN401 any JSON value
     be put back in its place.
     """
     if line.count(b"{") > 1 or line.count(b"[") > MOST_LISTS:  # a short line could nest deeply, or contain many objects
-        raise ValueError("it must be one object that contains names, numbers and at most two lists")
+        raise ValueError("the line must be one object that contains names, numbers and at most two lists")
     rest, arrays, end = b"", list[Counts](), 0
     while (start := line.find(b"[", end)) >= 0 and (stop := line.find(b"]", start)) >= 0:
         numbers = _numbers(bytes(memoryview(line)[start + 1 : stop]))
@@ -337,7 +338,7 @@ def _load(line: bytes | bytearray) -> Any:  # noqa: ANN401 any JSON value
     try:
         document = strict_json.load(rest + line[end:])
     except MalformedError as error:
-        raise ValueError(f"it {error.problem}") from None
+        raise ValueError(f"the line {error.problem}") from None
     if type(document) is not dict:
         return document
     return {name: arrays[value["list"]] if type(value) is dict else value for name, value in document.items()}

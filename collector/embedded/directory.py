@@ -68,8 +68,8 @@ def require_trusted(data_dir: Path) -> None:
     status = data_dir.stat()
     if status.st_uid not in (os.geteuid(), ROOT) and os.geteuid() != ROOT:
         raise ConfigError(
-            f"the data directory {data_dir} belongs to another user, who could change the counts: run this as "
-            "its owner, or name another directory with --data-dir"
+            f"the data directory {data_dir} belongs to another user, who could change the counts: run this "
+            "command as the owner of the directory, or name another directory with --data-dir"
         )
     if status.st_mode & stat.S_IWOTH:
         raise ConfigError(
@@ -202,7 +202,7 @@ def running_store_url(data_dir: Path) -> str:
     url = address.read_text(encoding="utf-8") if address.is_file() else ""
     # after a power failure, there may be a socket on which no process listens
     if not (Path(url.removeprefix("unix://")).is_socket() and is_locked(data_dir)):
-        raise ConfigError(f"no collector is running on {data_dir}: start it, or name its store with --redis URL")
+        raise ConfigError(f"no collector is running on {data_dir}: start one, or name the store with --redis URL")
     return url
 
 

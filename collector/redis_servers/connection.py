@@ -57,7 +57,7 @@ class Connection(AbstractConnection):
             RedisError: if the server cannot be reached, or the connection was opened before.
         """
         if self._has_connected:
-            raise RedisConnectionError("it closed the connection")
+            raise RedisConnectionError("the server closed the connection")
         self._has_connected = True
         super().connect_check_health(*args, **kwargs)
 

@@ -253,7 +253,7 @@ class Connections:
         if until is None:
             return
         if time.monotonic() < until:
-            raise RedisConnectionError("it recently did not answer in time") from TimeoutError()
+            raise RedisConnectionError("the server recently did not answer in time") from TimeoutError()
         self.avoid(address)  # keeps the other threads away while this thread tries
 
     def _require_copies(self, connection: Connection, address: Address) -> None:

@@ -126,7 +126,7 @@ class Forwarder:
         except requests.RequestException as error:  # the error's text contains addresses
             raise CollectorUnavailableError(failure_of(error).words()) from None
         except TimeoutError:
-            raise CollectorUnavailableError(f"its answer was incomplete after {DEADLINE_S:g} seconds") from None
+            raise CollectorUnavailableError(f"the answer was incomplete after {DEADLINE_S:g} seconds") from None
 
     def _session(self) -> _Session:
         session: _Session | None = getattr(self._thread, "session", None)
@@ -163,7 +163,7 @@ def _read(response: requests.Response, max_bytes: int) -> bytes:
     for chunk in response.iter_content(_CHUNK_BYTES):
         content += chunk
         if len(content) > max_bytes:
-            raise CollectorUnavailableError("its answer is too long")
+            raise CollectorUnavailableError("the answer is too long")
     return bytes(content)
 
 

@@ -179,7 +179,7 @@ class Mixer:
             async with asyncio.timeout(ANSWER_DEADLINE_S):
                 return await waiter
         except TimeoutError:
-            raise CollectorUnavailableError("it does not answer in time") from None
+            raise CollectorUnavailableError("the collector does not answer in time") from None
 
     def _leave(self) -> None:
         """Send the current batch, and begin another batch."""
@@ -248,7 +248,7 @@ class Mixer:
             answer = self._post(b"".join(upload.body + b"\n" for upload in uploads))
             return decode_answers(answer, [upload.upload for upload in uploads])
         except MalformedError as error:
-            raise CollectorUnavailableError(f"its answer does not match what was sent: {error}") from error
+            raise CollectorUnavailableError(f"the collector's answer does not match the batch: {error}") from error
 
     def _note_failure(self, error: CollectorUnavailableError) -> None:
         """Log a failure, unless the previous batch also failed.

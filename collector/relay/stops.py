@@ -281,7 +281,7 @@ class StopsReader:
         except (CollectorUnavailableError, ConfigError) as error:
             self._note_failure(str(error))
         except ValueError:
-            self._note_failure("its answer is not a registry that this version can read")
+            self._note_failure("the collector's answer is not a registry that this version can read")
         else:
             self._is_failing = False
 
