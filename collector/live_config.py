@@ -180,8 +180,8 @@ def require_as_closed(served: Access, new: Access) -> None:
     """
     if new.uploads_are_open and not served.uploads_are_open:
         raise ConfigError(
-            "uploads need a key, and the new file would open uploads to anyone. Only a restart can open uploads: "
-            'restart the collector, or write uploads = "keys"'
+            "uploads need a key, and the new file would open uploads to anyone. Only a restart can do so: "
+            'restart the collector to open uploads, or write uploads = "keys"'
         )
 
 
