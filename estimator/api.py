@@ -55,7 +55,7 @@ def load_model(path: str | PathLike[str]) -> LearnedClassifier | LearnedRegresso
         kinds = import_module("estimator.scikit_learn")  # this import takes 4400 ms
     except ImportError:
         raise MissingLibraryError(
-            "this needs scikit-learn, which is not installed: pip install 'hearsay-ldp[sklearn]' "
+            "scikit-learn is required, but is not installed: pip install 'hearsay-ldp[sklearn]' "
             "(from a checkout: pip install ./client_sdk '.[sklearn]')"
         ) from None
     kind = kinds.LearnedClassifier if file.label["kind"] == "boolean" else kinds.LearnedRegressor

@@ -93,7 +93,7 @@ def shards_to_name(facts: Mapping[str, str], shard_names: Sequence[str | None]) 
         raise ConfigError(f"another store's name is on {numbered(others)}: {WAY_OUT}")
     lost = [shard for shard, name in enumerate(shard_names) if name is None]
     if lost and NAMED_FIELD in facts:
-        raise ConfigError(f"the store has lost {numbered(lost)}, with the acknowledged reports in it: {WAY_OUT}")
+        raise ConfigError(f"the store has lost {numbered(lost)}, and the acknowledged reports there: {WAY_OUT}")
     return lost
 
 

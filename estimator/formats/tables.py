@@ -420,4 +420,4 @@ def _library(name: str, how: str) -> Any:  # noqa: ANN401 a module of a library 
     try:
         return import_module(name)
     except ImportError:
-        raise MissingLibraryError(f"this needs {name}, which is not installed: {how}") from None
+        raise MissingLibraryError(f"{name} is required, but is not installed: {how}") from None
