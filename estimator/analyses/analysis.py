@@ -8,7 +8,7 @@ Terms of this package:
 * *input*: a device encodes its answer as an input from 0 to k - 1.
 * *channel*: a mechanism with its parameters. The channel draws a symbol for an input.
 * *symbol*: a number from 0 to m - 1. The device reports the symbol.
-* *score*: a number for each symbol. The mean score of all reports estimates a figure without bias.
+* *score*: a number for each symbol. The mean score of all reports is an unbiased estimate of a figure.
 """
 
 from __future__ import annotations
@@ -202,7 +202,7 @@ class Analysis(ABC, Generic[K]):
 
     @property
     def share_count(self) -> int:
-        """The number of shares with a predicted precision in a plan."""
+        """The number of shares whose precision a plan predicts."""
         return self.metric.channel.inputs
 
     @property
@@ -216,11 +216,13 @@ class Analysis(ABC, Generic[K]):
 
     @property
     def mean_variance(self) -> float | None:
-        """The largest possible variance of a mean estimated from one report. None without a mean.
+        """The largest possible variance of a mean estimated from one report.
+
+        * None if there is no mean.
 
         * The unit is the squared length of the range: 0.25 means a quarter of the squared length.
         * For vectors, this is the variance of a coordinate.
-        * For a model by crosses, this is the variance of a cell's share.
+        * For a model with the mechanism `crosses`, this is the variance of a cell's share.
         """
         return None
 
@@ -233,7 +235,7 @@ class Analysis(ABC, Generic[K]):
     def report_variance(self) -> float | None:
         """The largest possible variance of a share estimated from one report, over all populations.
 
-        * Without shares, this is the variance of the mean, in squared units of the answers.
+        * If the metric has no shares, this is the variance of the mean, in squared units of the answers.
         * None if the metric has neither shares nor a mean.
         """
         squares = self.squares

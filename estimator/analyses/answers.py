@@ -232,7 +232,7 @@ class OneOfLabels(OneSymbol[K]):
         return False
 
     def with_joint(self, estimated: MetricEstimate, covariance: Floats, sample: Sample, family: int) -> MetricEstimate:  # noqa: ARG002
-        """Add shares within groups and their differences."""
+        """Add the shares within groups, and the differences between these shares."""
         return estimated
 
     def _answered(self, shares: Figures, covariance: Floats, sample: Sample, family: int) -> FigureGroup:
@@ -254,7 +254,10 @@ class OneOfLabels(OneSymbol[K]):
 
     @property
     def mean_variance(self) -> float | None:
-        """The largest variance of a mean from one report, divided by the squared range."""
+        """The largest variance of a mean estimated from one report.
+
+        The variance is divided by the squared range.
+        """
         if self.positions is None:
             return None
         places = self.scale
@@ -303,10 +306,10 @@ class MembersOfSet(OneOfLabels[Subset]):
 
     @property
     def positions(self) -> Floats | None:
-        """The set size that a report about each input estimates.
+        """For each input, the set size that is estimated from a report about this input.
 
-        The estimate of an input is the maximum size for a value, and 0 for a dummy. The mean
-        estimate of all reports is the mean size.
+        The estimate is the maximum size if the input is a value, and 0 if the input is a dummy. The
+        mean of these estimates over all reports estimates the mean size.
         """
         values = len(self.kind.values)
         return np.append(np.full(values, self.factor), np.zeros(self.metric.channel.inputs - values))
@@ -396,7 +399,7 @@ class MembersInPairs(MembersOfSet):
 
 
 class MembersAsked(MembersOfSet):
-    """Metrics about sets. Each device draws one value, and reports whether its set contains it.
+    """Metrics about sets. Each device draws one value, and reports whether the value is in its set.
 
     Each value's share is estimated only from the reports about this value. The estimates for
     different values are therefore independent.
@@ -404,7 +407,7 @@ class MembersAsked(MembersOfSet):
 
     @property
     def factor(self) -> float:
-        """1, because a value's share of yes is the share of sets with this value."""
+        """1, because the share of yes about a value is the share of sets that contain the value."""
         return 1.0
 
     @property
@@ -419,7 +422,10 @@ class MembersAsked(MembersOfSet):
 
     @property
     def mean_variance(self) -> float:
-        """The largest variance of a mean from one report, divided by the squared maximum size."""
+        """The largest variance of a mean estimated from one report.
+
+        The variance is divided by the squared maximum size.
+        """
         low, high = (float(end[0]) for end in self.inverse.extremes())
         return (high - low) ** 2 / 4 / self.kind.max_items**2
 

@@ -164,7 +164,7 @@ class Values:
     def mean(self, members: Members, line: Floats) -> tuple[float, float]:
         """Return the confidence interval of the mean position of the people who gave some answers.
 
-        A position c is in the interval if the signed distances from c could add up to 0.
+        A position c is in the interval if these people's signed distances from c could add up to 0.
 
         Args:
             members: the indices of the answers.

@@ -172,7 +172,10 @@ class PointOfGrid(OneSymbol[Grid]):
 
     @property
     def mean_variance(self) -> float | None:
-        """The largest variance of a mean from one report, divided by the squared range."""
+        """The largest variance of a mean estimated from one report.
+
+        The variance is divided by the squared range.
+        """
         decoder = self.decoder
         if decoder is None:
             return self.inverse.squares(self.metric.channel.inputs).worst
@@ -198,7 +201,7 @@ class PointOfGrid(OneSymbol[Grid]):
         return with_exponential_tail(Numbers((histogram.lows + histogram.highs) / 2, fit.smoothed))
 
     def clips(self, people: Numbers, reports: int) -> tuple[Clip, ...]:
-        """Return some narrower ranges for a mean, even if the metric's statistic is another one."""
+        """Return narrower ranges for a mean, even if the metric's statistic is not the mean."""
         decoder = self.decoder
         if self.kind.statistic != "mean":
             asked = RequestedEpsilon.parse(as_float(self.metric.epsilon_nanos))

@@ -183,7 +183,7 @@ class MeansByGroup(OneSymbol[MeanByGroup]):
 
 
 def intervals_of_means(kind: MeanByGroup) -> int:
-    """Return the number of intervals: one for each group's mean, one for each pair of groups."""
+    """Return the number of intervals: one for each group's mean and one for each pair of groups."""
     return kind.first.size + math.comb(kind.first.size, 2)
 
 

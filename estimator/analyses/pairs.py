@@ -7,7 +7,7 @@ the share of a category's value. The other figures follow from these shares and 
 * Share within a group: the share of the pair divided by the share of the group. Fieller's method
   gives the interval (1954, "Some problems in interval estimation"). The interval is unbounded if
   the group could be empty, and widened if the ratio depends on few people.
-* Difference between two groups: its interval combines the intervals of both shares. Source: Zou &
+* Difference between two groups' shares: the interval combines those of both shares. Source: Zou &
   Donner 2008, "Construction of confidence limits about effect measures: a general approach",
   section 2.2.
 * P-value of a difference: 1 minus the largest confidence at which the interval excludes 0. P-value
@@ -193,7 +193,7 @@ def _cautious(independence: Independence, table: Ratios, differences: Sequence[F
 
 
 def roc_of_pairs(cross: Cross, shares: Floats, covariance: Floats, sample: Sample, z: float) -> Iterator[Figure]:
-    """Yield the share of no, then the share of yes, at or above each step except the first."""
+    """Yield, for each step except the first, the shares of no and of yes at or above the step."""
     steps = cross.first.size
     for step in range(1, steps):
         is_above = np.repeat(np.arange(steps) >= step, PAIR)

@@ -61,7 +61,7 @@ DRAWN_AT_MOST = 999
 """The maximum number of drawn tallies. The smallest possible p-value is 1 / (999 + 1) = 0.001."""
 
 CLEAR = 10
-"""The test ends early at this number of drawn tallies that are at least as far from the range."""
+"""The number of drawn tallies, at least as far from the range as the tally, that end the test."""
 
 SEED = 1
 """The fixed seed of the random draws. A tally has the same p-value in every report."""
@@ -88,9 +88,9 @@ Extremes = tuple[Floats, Floats]
 
 
 def range_test(channel: Channel, counts: Counts) -> RangeTest:
-    """Test whether some population could have produced a tally (see the module).
+    """Test whether some population could have produced a tally.
 
-    The tally needs at least one report.
+    The module's docstring describes the test. The tally needs at least one report.
     """
     reports, inverse = int(counts.sum()), None if _is_on_grid(channel) else inverse_of(channel)
     if isinstance(inverse, PairShares):
@@ -114,12 +114,13 @@ def _test_of_elements(inverse: PairShares, counts: Counts) -> RangeTest:
     """Test a tally of pair geometry by the number of reported blocks that contain each element.
 
     The shares of elements do not determine the probabilities of blocks, so the usual test does not
-    apply. The number of blocks with an element is binomial. The probability per report is lowest if
-    no set contains the element, and highest if every set does.
+    apply. The number of blocks that contain an element is binomial. The probability that a reported
+    block contains the element is lowest if no set contains the element, and highest if every set
+    does.
 
-    The test uses the element that is farthest outside these limits. The p-value is Chernoff's
-    bound, times twice the number of elements, because each element can be below or above the
-    limits.
+    The test uses the element whose frequency is farthest outside the range between these two
+    probabilities. The p-value is Chernoff's bound, times twice the number of elements, because each
+    frequency can be below or above the range.
     """
     reports, (low, high) = int(counts.sum()), inverse.chances()
     inside = inverse.support_counts(counts)

@@ -73,7 +73,7 @@ class Sample:
     def covariance(self, inverse: Inverse) -> Floats:
         """Return the covariance of the unbiased estimates of the shares, shape (k, k).
 
-        The senders are assumed to be a random sample of a population. The population's shares are
+        The people who report are assumed to be a random sample of a population. The population's shares are
         assumed to be the nearest valid shares: at least 0, with sum 1.
         """
         law = inverse.symbol_law(nearest_shares(inverse.shares(self.counts, self.reports)))
@@ -243,7 +243,7 @@ class Ratios:
     def _fieller(self, group: Place, outcome: Place, z: Floats | float) -> tuple[Floats, Floats]:
         """Return both ends of Fieller's intervals, after widening them.
 
-        The interval of each group's share with the half-width z must exclude 0.
+        With the half-width z, the interval of each group's share must exclude 0.
         """
         share, total = self.pairs[group, outcome], self.sums[group]
         square = total**2 - z**2 * self.of_sums[group, group]

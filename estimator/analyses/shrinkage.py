@@ -54,7 +54,9 @@ AT_ONCE = 2**14
 
 
 def shrunken_shares(shares: Floats, errors: Floats) -> Floats:
-    """Return shares with a smaller expected squared error, shape (..., k) (see the module).
+    """Move shares toward common sizes, and return the results, shape (..., k).
+
+    The module's docstring describes the method.
 
     Args:
         shares: the unbiased estimate of each share, shape (..., k), with k at least `FEWEST`.

@@ -1,6 +1,6 @@
 """The analysis of metrics with short texts as answers.
 
-A rehearsal draws the tally of each group of devices from its exact distribution.
+A rehearsal draws the tally of each group of devices from the tally's exact distribution.
 """
 
 from __future__ import annotations

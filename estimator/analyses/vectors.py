@@ -1,4 +1,4 @@
-"""The mean of vectors from a tally, with intervals for its coordinates and their weighted sums.
+"""The mean of vectors from a tally, with intervals for coordinates and for weighted sums.
 
 With the mechanism `rotated-axes`, a device rotates its vector by one of B public random rotations.
 In D dimensions, there are 2D signed coordinate axes. The device reports one axis. The s axes
@@ -161,8 +161,8 @@ class VectorMean:
         deviations: for each block of rotations, its contribution to the mean minus the expected
             contribution for its number of reports, shape (blocks, d).
         noise: the standard error of the mechanism's noise in a random direction.
-        reports: the number of reports in the tally. Below `EXACT_BELOW`, intervals cover the whole
-            range, because the reports do not show how much people differ.
+        reports: the number of reports in the tally. If this number is below `EXACT_BELOW`, intervals
+            cover the whole range, because the reports do not show how much people differ.
     """
 
     norm: float

@@ -121,7 +121,7 @@ class _Collector:
 
 
 def without_ceilings(registry: Registry) -> Registry:
-    """Return a registry with the same metrics, without ceilings, a budget strategy, or last days.
+    """Return a registry with the same metrics, but no ceilings, budget strategy, or last days.
 
     A device that stops reporting would tell an attack nothing more. The removed settings do not
     affect editions or channels. The values for missing answers (``fill``) are removed too, because

@@ -79,7 +79,7 @@ class Walk:
         Args:
             procedure: the SDK's function that returns the symbol, given coins.
             answer: the answer or input, with the declared distribution of its input.
-            coins: the number of earlier coins, before this procedure.
+            coins: the number of coins that were tossed before this procedure.
             is_answer: whether ``procedure`` begins with an answer rather than an input.
                 `Proof.between_answers` ignores the distributions of inputs.
         """

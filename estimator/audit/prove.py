@@ -6,11 +6,11 @@ answers, the audit has two steps. The first step walks `Permanent.settle`, which
 answer once. An ideal random function replaces the device's pseudo-random function (see `settling`).
 The second step walks the channel, which turns the permanent answer into a report.
 
-Besides the claim, the audit checks four requirements:
+Besides the SDK's claim, the audit checks four requirements:
 
-* Each probability must equal the declared probability, because decoding relies on it.
+* Each probability must equal the declared one, because decoders use the declared probabilities.
 * The declared epsilon and delta must equal the proved values to the last digit. If a proved value
-  is smaller, somebody changed the SDK without changing its declaration.
+  is smaller, somebody changed the SDK but not the declared value.
 * Neither epsilon nor delta may exceed the value in the registry.
 * All paths to a symbol must toss the same number of coins.
 

@@ -1,4 +1,4 @@
-"""The audit by attacks, which infer the answers of simulated devices from their bytes.
+"""The audit by attacks, which infer the answers of simulated devices from the bytes they send.
 
 A *life* is the sequence of a device's answers. A *game* consists of two lives that an attack tries
 to tell apart, and the SDK's claimed epsilon and delta for them. The *horizon* of a game is the part
@@ -241,7 +241,7 @@ Lives = dict[black_box.Life, list[list[Observation]]]
 
 
 class Finding(Record, frozen=True, kw_only=True):
-    """Two answers, and the lower bound that an attack proved by telling the two answers apart."""
+    """Two answers, and the bound on epsilon that an attack proved by telling the answers apart."""
 
     metric: Annotated[str | None, says("the metric whose answers differ. None if the answers to all metrics differ.")]
     horizon: Annotated[str, says("a description of what the attack sees, and in which windows the answers differ.")]
@@ -314,7 +314,7 @@ def audit(
         registry: the registry to audit, from `chosen`.
         reports: the minimum number of reports of each answer to a single metric, at least
             `LEAST_REPORTS`.
-        after_life: called after the simulation of each device, with the number of its windows.
+        after_life: called after the simulation of each device, with the number of windows.
         make_device: a function that returns a `Telemetry`, or an object that behaves like one, such
             as `black_box.OtherSdk.device`.
 

@@ -1,4 +1,4 @@
-"""The exact audit of vectors and texts. Their coins have too many outcomes to run all of them.
+"""The exact audit of vectors and texts, for which the coins have too many outcomes to run them all.
 
 The audit runs all outcomes at a toy size, and a few outcomes at full size.
 

@@ -1,1 +1,1 @@
-"""Models that are learned from tallies and predict a label from features, and their predictions."""
+"""Models that predict a label from features: learning from tallies, and predictions."""

@@ -99,7 +99,10 @@ def covariance_moves(moments: Moments, length: float) -> tuple[float, float]:
 
 
 LEAST_REPORTS: Final = EXACT_BELOW
-"""The minimum number of reports to learn a model. With fewer, errors are not nearly normal."""
+"""The minimum number of reports to learn a model.
+
+With fewer reports, the errors of the coefficients or log-odds are not nearly normal.
+"""
 
 
 class _Models(Analysis[K]):
@@ -206,7 +209,7 @@ class ModelOfCrosses(_Models[CrossedModel]):
 
     @property
     def mean_variance(self) -> float | None:
-        """The largest variance of the share of a cell and a label, from one report.
+        """The largest variance of the share of a cell and a label, estimated from one report.
 
         With d features, only one report in d is about the feature of a given cell.
         """

@@ -183,8 +183,8 @@ def weights_of(cells: CellShares, share: float) -> Floats:
     solves a linear approximation for w (Gauss-Newton method).
 
     The estimated variance of a cell without any yes is 0. Each variance is therefore raised to at
-    least t p (1 - p) / n, the variance for n people without noise. With fewer than `EXACT_BELOW`
-    reports, all weights are 0.
+    least t p (1 - p) / n, which would be the variance for n people if answers were not randomized.
+    With fewer than `EXACT_BELOW` reports, all weights are 0.
     """
     if cells.sample.reports < EXACT_BELOW:
         return np.zeros(len(cells.yes))

@@ -44,7 +44,7 @@ FOLDS: Final = 32
 """The number of folds of cross-validation."""
 
 MOST_MEAN: Final = 0.98
-"""The maximum absolute mean label, if yes is 1 and no is -1. Larger estimates are clipped to it."""
+"""The maximum absolute mean label, if yes is 1 and no is -1. Larger estimates are clipped."""
 
 LEAST_SPREAD: Final = 1e-9
 """The minimum variance of the model's scores. Noise can make the estimated variance negative."""
@@ -57,7 +57,7 @@ An unbounded interval ends at plus or minus this number.
 
 
 class Moments(NamedTuple):
-    """The four parts of the mean vector, or of the deviation of each block of rotations from it.
+    """The four parts of the mean vector, or of each block's deviation from this mean.
 
     Attributes:
         products: E[y z], shape (..., d).
@@ -108,7 +108,7 @@ class Covariances:
 
     @classmethod
     def from_deviations(cls, deviations: Moments, moments: Moments) -> Covariances:
-        """Return the change of the covariances by each block, to first order.
+        """Return, to first order, how much each block of rotations changes the covariances.
 
         Arrays have the additional first dimension (blocks,).
         """
@@ -163,7 +163,7 @@ class ProductsModel:
     Attributes:
         kind: the kind of the metric.
         moments: the moments of the tally.
-        deviations: the change of the moments by each block of rotations.
+        deviations: how much each block of rotations changes the moments.
         noise: the standard error of a coordinate of the vector.
     """
 

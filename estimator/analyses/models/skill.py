@@ -1,12 +1,12 @@
 """Measures of how well a score predicts yes or no: its correlation, the AUC and log-odds.
 
 A score is a weighted sum of a device's features. Among people with the same label, scores are
-assumed to be normally distributed. Their variance is assumed to be the same for yes and no, as in
-linear discriminant analysis (Fisher 1936). The log-odds of yes are then a linear function of the
-score.
+assumed to be normally distributed. The variance of the scores is assumed to be the same for both
+labels, as in linear discriminant analysis (Fisher 1936). The log-odds of yes are then a linear
+function of the score.
 
-The AUC is the probability that a random yes has a higher score than a random no. Under the same
-assumptions, the AUC is Phi(distance / root 2). Phi is the normal distribution function. The
+The AUC is the probability that a random person with the label yes has a higher score than a random
+person with the label no. Under the same assumptions, the AUC is Phi(distance / root 2). Phi is the normal distribution function. The
 distance is the difference between the mean scores of yes and no, in standard deviations.
 """
 
@@ -62,10 +62,10 @@ A smaller estimate could be noise around a true variance of 0. Any correlation i
 """
 
 STEP: Final = 1e-4
-"""The difference in the correlation for estimating the slope of the AUC."""
+"""The change of the correlation, up and down, from which the slope of the AUC is computed."""
 
 LEAST_CORRELATION: Final = 0.01
-"""The minimum assumed correlation of score and label. With it, predicted log-odds hardly vary."""
+"""The minimum assumed correlation of score and label. It makes predicted log-odds hardly vary."""
 
 MOST_CORRELATION: Final = 0.99
 """The maximum correlation. A correlation of 1 would make log-odds infinite."""
@@ -131,7 +131,7 @@ class Skill:
 
     @property
     def auc(self) -> Estimate:
-        """The probability that a random yes has a higher score than a random no."""
+        """The probability that a random person with yes scores higher than a random one with no."""
         correlation = self.correlation
         at = correlation.estimate
         if at is None:
