@@ -8,7 +8,8 @@ Terms of this package:
 * *input*: a device encodes its answer as an input from 0 to k - 1.
 * *channel*: a mechanism with its parameters. The channel draws a symbol for an input.
 * *symbol*: a number from 0 to m - 1. The device reports the symbol.
-* *score*: a number for each symbol. The mean score of all reports is an unbiased estimate of a figure.
+* *score*: a number for each symbol. The mean score of all reports is an unbiased estimate of a
+  figure.
 """
 
 from __future__ import annotations
@@ -235,7 +236,7 @@ class Analysis(ABC, Generic[K]):
     def report_variance(self) -> float | None:
         """The largest possible variance of a share estimated from one report, over all populations.
 
-        * If the metric has no shares, this is the variance of the mean, in squared units of the answers.
+        * If there are no shares, this is the variance of the mean, in squared units of the answers.
         * None if the metric has neither shares nor a mean.
         """
         squares = self.squares

@@ -73,8 +73,8 @@ class Sample:
     def covariance(self, inverse: Inverse) -> Floats:
         """Return the covariance of the unbiased estimates of the shares, shape (k, k).
 
-        The people who report are assumed to be a random sample of a population. The population's shares are
-        assumed to be the nearest valid shares: at least 0, with sum 1.
+        The people who report are assumed to be a random sample of a population. The population's
+        shares are assumed to be the nearest valid shares: at least 0, with sum 1.
         """
         law = inverse.symbol_law(nearest_shares(inverse.shares(self.counts, self.reports)))
         means = self.scores @ law

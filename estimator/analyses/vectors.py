@@ -161,8 +161,9 @@ class VectorMean:
         deviations: for each block of rotations, its contribution to the mean minus the expected
             contribution for its number of reports, shape (blocks, d).
         noise: the standard error of the mechanism's noise in a random direction.
-        reports: the number of reports in the tally. If this number is below `EXACT_BELOW`, intervals
-            cover the whole range, because the reports do not show how much people differ.
+        reports: the number of reports in the tally. With fewer than `EXACT_BELOW` reports,
+            intervals cover the whole range, because so few reports do not show how much people
+            differ.
     """
 
     norm: float

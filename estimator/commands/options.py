@@ -56,7 +56,7 @@ class RangeOfMetric(click.ParamType[tuple[str, float, float]]):
 class NumberRange(click.FloatRange):
     """The type of an argument that is a number within bounds.
 
-    Unlike click's own type, it refuses NaN.
+    Unlike click's own type, this type refuses NaN.
     """
 
     def convert(self, value: str | float, param: click.Parameter | None, ctx: click.Context | None) -> float:

@@ -51,11 +51,14 @@ DIGITS: Final = 6
 """The number of decimal places of the default epsilons."""
 
 FEWEST_ROUNDS: Final = 2
-"""The minimum number of rounds with ``--loss``. A single round does not show the effect of chance.
+"""The minimum number of rounds if ``--loss`` is given.
+
+A single round does not show the effect of chance.
 """
 
 FACTORS: Final = (0.5, 1, 2)
-"""The factors that give the default epsilons from the registry's epsilon, without ``--loss``."""
+"""The factors of the registry's epsilon that give the default epsilons if there is no ``--loss``.
+"""
 
 
 @click.command(

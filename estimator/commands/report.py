@@ -176,7 +176,7 @@ def _form_of(output: Path | None) -> str:
 
 
 def _check_output(form: str, output: Path | None, *, verbose: bool) -> None:
-    """Refuse an output that does not suit the format, and a file that no report wrote."""
+    """Refuse an output unfit for the format, or a file that this command must not overwrite."""
     if output is None and form in BINARY_FORMATS:
         raise click.UsageError(f"{form} is a binary format; add --output FILE")
     if verbose and form != "table":
@@ -223,7 +223,7 @@ def _content(  # noqa: PLR0913 the contents, and their format
 
 
 def table_of(report: EstimateReport, stream: TextIO | None, *, verbose: bool) -> str:
-    """Return the report as a table in the style of ``stream``, or in plain style if it is None.
+    """Return the report as a table in the style of ``stream``, or in plain style if there is none.
 
     If ``verbose``, the table shows every figure and column.
     """

@@ -158,7 +158,7 @@ def require_unread(files: Sequence[Path], read: Sequence[Path | None]) -> None:
 
 @dataclass(frozen=True, slots=True)
 class RequestedExtra:
-    """An optional addition to a report, with a name for ``--with``.
+    """An optional addition to a report, which users request by a name after ``--with``.
 
     Attributes:
         field: the field of `Request` for this addition.

@@ -64,7 +64,7 @@ def _answered(vector: Mapping[str, Any]) -> Iterator[Step]:
 def play_histories(
     program: Program, registries: Mapping[str, Any], histories: Iterable[Mapping[str, Any]]
 ) -> Iterator[Case]:
-    """Play the histories. Yield a case for each history, with the first rule broken, if any."""
+    """Play the histories. Yield a case for each history, with the first broken rule, if any."""
     with ScriptedCollector(program.kill) as collector, TemporaryDirectory() as folder:
         for place, history in enumerate(histories):
             case_class = next(each for each in CaseClass if each.label == history["class"])

@@ -1,10 +1,10 @@
 """Inverses of block designs, in which a report supports all values of its block.
 
-Each symbol names a block, which is a subset of the values. A device prefers blocks with its answer.
-A report *supports* the values in its block. The support count of a value is the number of reports
-that support the value. The blocks are the shifts of a few base blocks. For 7 values and the base
-block {0, 1, 3}, the shifts are {1, 2, 4}, {2, 3, 5} and so on, modulo 7. Fourier transforms (FFT)
-compute sums over all shifts.
+Each symbol names a block, which is a subset of the values. A device prefers blocks that contain its
+answer. A report *supports* the values in its block. The support count of a value is the number of
+reports that support the value. The blocks are the shifts of a few base blocks. For 7 values and the
+base block {0, 1, 3}, the shifts are {1, 2, 4}, {2, 3, 5} and so on, modulo 7. Fourier transforms
+(FFT) compute sums over all shifts.
 
 In a balanced design, any two values occur together in the same number of blocks. The support count
 of a value is therefore binomial, and yields an unbiased estimate of its share.
@@ -214,7 +214,11 @@ def cyclic_inverse(channel: CyclicDesign) -> Inverse:
 
 
 def cyclic_extreme(channel: CyclicDesign) -> float:
-    """Return the probability of the full privacy loss (see `inversions.extreme_of`)."""
+    """Return the probability that a report reveals as much as epsilon allows.
+
+    Such a report multiplies an observer's odds of the true answer against another answer by
+    e**epsilon. The result is the largest probability for any two answers.
+    """
     return float(channel.keep_numerator / COIN_SCALE * _apart(channel))
 
 
@@ -285,6 +289,10 @@ def balanced_inverse(channel: BalancedDesign) -> Balanced:
 
 
 def balanced_extreme(channel: BalancedDesign) -> float:
-    """Return the probability of the full privacy loss (see `inversions.extreme_of`)."""
+    """Return the probability that a report reveals as much as epsilon allows.
+
+    Such a report multiplies an observer's odds of the true answer against another answer by
+    e**epsilon. The result is the largest probability for any two answers.
+    """
     apart = (channel.points - channel.block_size) / (channel.points - 1)
     return float(channel.keep_numerator / COIN_SCALE * apart)

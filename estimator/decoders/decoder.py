@@ -24,7 +24,7 @@ from estimator.statistics.arrays import Counts, Floats, Reports
 from estimator.statistics.confidence import EXACT_BELOW
 
 REMEMBERED = 16
-"""The number of decoders in the cache, with about 30 kB each."""
+"""The number of decoders in the cache. Each decoder takes about 30 kB."""
 
 LEAST_NOISE: Final = 6
 """The minimum variance of the noise in the sum of the scores, on a scale from 0 to 1.
@@ -48,8 +48,8 @@ class Squares:
         other: the largest mean squared score for senders with another answer.
         average: the mean squared score averaged over all answers of the sender except this value.
         support: the probability that a report supports the sender's answer, and the probability
-            that it supports a given other value. None if the score also depends on something other
-            than support.
+            that the report supports a given other value. None if the score also depends on
+            something other than support.
         least_reports: the minimum number of reports for a share's large-sample interval.
         metrics: the number of yes/no questions, one for each value of a set. Each device answers
             one question. The other fields describe a single question.
@@ -157,7 +157,7 @@ class Inverse(ChannelLaw, Protocol):
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Decoder:
-    """Scores of a channel's symbols that estimate the mean answer without bias.
+    """Scores of a channel's symbols. Their mean is an unbiased estimate of the mean answer.
 
     Answers are scaled to the range from 0 to 1. The inputs are the points of an even grid.
 

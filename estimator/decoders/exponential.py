@@ -1,6 +1,6 @@
-"""The inverse of the exponential mechanism, by weighted least squares from a table.
+"""The inverse of the exponential mechanism, by weighted least squares.
 
-The table contains the probability of each symbol for each input. The estimate is unbiased in every
+A table contains the probability of each symbol for each input. The estimate is unbiased in every
 population. If all inputs are equally common, no unbiased estimate has a smaller variance. Sources:
 Aitken 1936; Kay 1993, "Fundamentals of statistical signal processing: estimation theory", section
 6.4.
@@ -21,7 +21,7 @@ from estimator.statistics.intervals import bounded_intervals, score_intervals
 
 @dataclass(frozen=True, slots=True, eq=False)
 class TableInverse:
-    """The inverse of any channel with its distribution in a table.
+    """The inverse of any channel whose distribution is stored in a table.
 
     Attributes:
         law: the probability of each symbol given each input, shape (k, m).

@@ -44,14 +44,14 @@ class CellSupport:
 
     @property
     def cells(self) -> int:
-        """The number of cells without the dummies."""
+        """The number of cells, not counting the dummies."""
         return self.points - self.dummies
 
     @property
     def by_chance(self) -> float:
         """The probability that a report supports the cell of a text that nobody has.
 
-        The result is an average over all cells without the dummies. If people have fewer texts than
+        The result is an average over all cells except the dummies. If people have fewer texts than
         a list may contain, the true probability is slightly lower.
         """
         of_texts = Fraction(max(1, self.dummies), self.cells)

@@ -1,8 +1,8 @@
 """The inverse of a hierarchical histogram, by least squares over all levels together.
 
 The range of a number is divided into the nodes of a tree, such as halves on the first level and
-quarters on the second. A device draws a level at random. The device perturbs the node that contains
-its number on this level, and reports the result.
+quarters on the second. A device draws a level at random. The device perturbs the node of this level
+that contains its number, and reports the result.
 
 Weighted least squares solves the equations of all levels together. The estimate is unbiased in
 every population. If all inputs are equally common, no unbiased estimate has a smaller variance

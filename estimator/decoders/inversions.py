@@ -1,7 +1,7 @@
 """A table with the functions that decode tallies and draw random tallies, for each mechanism.
 
-The table also has a function for the probability of the full privacy loss. A report causes the full
-loss if it multiplies an observer's odds of the true answer against another answer by e^epsilon. All
+The table also has a function for the probability that a report causes the full privacy loss. Such a
+report multiplies an observer's odds of the true answer against another answer by e**epsilon. All
 functions use the same integers as the mechanisms.
 """
 
@@ -50,15 +50,16 @@ class Inversion(NamedTuple):
             of single inputs are not estimated, as on a grid of numbers.
         decoder: returns the decoder, which maps a tally to a mean. None if inputs are not points of
             a grid.
-        law: returns the distribution. None if inputs are not points of a grid.
+        law: returns the distribution of the symbols. None if inputs are not points of a grid.
         blocks: returns each input's block of more likely symbols. None if symbols have more than
             two different probabilities for an input.
         sampler: returns the sampler, which draws random tallies. None if tallies are drawn from the
             blocks or from a table of probabilities.
-        extreme: returns the largest probability of the full privacy loss for any pair of answers
-            (see the module). The default is the upper bound 1.
-        likelier: returns the total probability of the more likely symbols for any input. If it is
-            None, the worst channel with the same epsilon is assumed instead.
+        extreme: returns the largest probability, for any two answers, that a report multiplies the
+            odds of the true answer against the other one by e**epsilon. The default is the upper
+            bound 1.
+        likelier: returns the total probability of the more likely symbols for any input. If
+            ``likelier`` is None, the worst channel with the same epsilon is assumed instead.
         parts: returns the channels that the mechanism combines. Each device draws one of these
             channels with equal probabilities. None for other mechanisms.
     """
@@ -186,12 +187,13 @@ def grid_law(channel: Channel) -> ChannelLaw:
 
 
 def extreme_of(channel: Channel) -> float:
-    """Return the probability of the full privacy loss (see the module).
+    """Return the probability that a report reveals as much as epsilon allows.
 
-    The result is the largest probability for any two answers. If answers are sets, the true answer
-    is a set with the largest number of members that a symbol favors. The result is then the
-    probability for a single member, times (1 - 1 / r) / (1 - 1 / e**epsilon). The ratio r is the
-    largest ratio of a symbol's probabilities under two members.
+    Such a report multiplies an observer's odds of the true answer against another answer by
+    e**epsilon. The result is the largest probability for any two answers. If answers are sets, the
+    true answer is a set with the largest number of members that a symbol favors. The result is then
+    the probability for a single member, times (1 - 1 / r) / (1 - 1 / e**epsilon). The ratio r is
+    the largest ratio of a symbol's probabilities under two members.
     """
     row, step = inversion_of(channel), channel.last_step
     if row.parts is None:

@@ -43,7 +43,7 @@ class OneOfShares:
         return self.support.standard_errors(yes, np.maximum(drawn, 1))
 
     def intervals(self, counts: Counts, reports: Reports, family: int = 1) -> tuple[Floats, Floats]:  # noqa: ARG002 as above
-        """Return the ends of the intervals. Each question's interval uses only reports about it."""
+        """Return the ends of the intervals, each computed from the reports about one question."""
         yes, drawn = self._answers(counts)
         low, high = self.support.intervals(yes, np.maximum(drawn, 1), family)
         return np.where(drawn > 0, low, 0.0), np.where(drawn > 0, high, 1.0)

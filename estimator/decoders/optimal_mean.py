@@ -1,4 +1,4 @@
-"""The decoder of optimal-mean, with unbiased scores of a small worst-case variance.
+"""The decoder of optimal-mean, whose unbiased scores have a small worst-case variance.
 
 Band i consists of the symbols i to i + width - 1. A device that uses this band prefers these
 symbols. An input (a point of a grid) is rounded at random to one of the two nearest bands.
@@ -190,5 +190,9 @@ def _least_worst(channel: OptimalMean, fixed: Floats, free: Floats) -> Floats:
 
 
 def extreme(channel: OptimalMean) -> float:
-    """Return the probability of the full privacy loss (see `inversions.extreme_of`)."""
+    """Return the probability that a report reveals as much as epsilon allows.
+
+    Such a report multiplies an observer's odds of the true answer against another answer by
+    e**epsilon. The result is the largest probability for any two answers.
+    """
     return min(channel.width, len(channel.steps)) * channel.heavy / channel.band_total

@@ -3,7 +3,7 @@
 A device pads its set with dummies to m elements, and reports a block of elements
 (`client_sdk.protocol.mechanisms.pair_geometry`). The reported block contains an element of the set
 with a higher probability, and any other element with a lower probability. The number of reported
-blocks with an element is therefore binomial, as in `support`.
+blocks that contain an element is therefore binomial, as in `support`.
 
 The probability of a single block depends on which elements occur together in sets. The shares of
 elements do not determine this probability, so `symbol_law` and `expectations` raise errors.
@@ -51,7 +51,7 @@ class Elements:
         return cls(Orthogonality.from_channel(every), np.array([every.point(number) for number in numbers]))
 
     def of_values(self, scores: Floats) -> Floats:
-        """Return, for each element, the sum of the scores of the blocks with it, shape (..., k)."""
+        """Return, for each element, the sum of the scores of its blocks, shape (..., k)."""
         return self.geometry.of_values(scores)[..., self.points]
 
     def of_symbols(self, shares: Floats) -> Floats:
@@ -66,7 +66,7 @@ class PairShares:
     """An `Inverse` for padded sets of m elements.
 
     If one random element is drawn from each set, an element's share is its fraction of the draws.
-    An element of every set therefore has the share 1 / m, not 1.
+    An element that every set contains therefore has the share 1 / m, not 1.
 
     Attributes:
         balanced: the inverse that the methods of this class use. The probability that a block
@@ -103,7 +103,7 @@ class PairShares:
         return self.balanced.squares(inputs)
 
     def extremes(self) -> tuple[Floats, Floats]:
-        """Return the scores of a block without and with a given element, each of shape (1,)."""
+        """Return the scores of blocks that lack and that contain an element, each of shape (1,)."""
         return self.balanced.extremes()
 
     def support_counts(self, counts: Counts) -> Counts:

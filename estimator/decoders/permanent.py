@@ -117,8 +117,8 @@ def first_step(channel: Channel) -> Channel:
 def two_step(channel: Channel, second: Inverse) -> Inverse:
     """Return the inverse of a channel with a permanent and an instantaneous step.
 
-    ``second`` is the inverse of the instantaneous step. If it is a `Support`, the result is also a
-    `Support`, because each symbol supports only its own value.
+    ``second`` is the inverse of the instantaneous step. If ``second`` is a `Support`, the
+    result is also a `Support`, because each symbol supports only its own value.
     """
     keep, lie = (first_step(channel).probability(0, given) for given in (0, 1))
     if not isinstance(second, Support):

@@ -113,6 +113,10 @@ def inverse(channel: ProjectiveGeometry) -> Balanced:
 
 
 def extreme(channel: ProjectiveGeometry) -> float:
-    """Return the probability of the full privacy loss (see `inversions.extreme_of`)."""
+    """Return the probability that a report reveals as much as epsilon allows.
+
+    Such a report multiplies an observer's odds of the true answer against another answer by
+    e**epsilon. The result is the largest probability for any two answers.
+    """
     common = (channel.orthogonal - 1) // channel.prime
     return float(channel.keep_numerator / COIN_SCALE * (channel.orthogonal - common) / channel.orthogonal)

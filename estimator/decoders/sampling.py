@@ -109,7 +109,7 @@ def of_geometry(channel: ProjectiveGeometry) -> Blocks:
 def _orthogonal(channel: ProjectiveGeometry) -> SymbolOf:
     """Return a function that finds the points orthogonal to inputs.
 
-    For arrays, it computes the same as ``ProjectiveGeometry.perturb`` for one input.
+    The function computes for arrays what ``ProjectiveGeometry.perturb`` computes for one input.
     """
     prime = channel.prime
     powers, firsts = powers_and_firsts(prime, channel.dimension)

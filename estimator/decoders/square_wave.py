@@ -101,5 +101,9 @@ class SquareWaveLaw:
 
 
 def extreme(channel: SquareWave) -> float:
-    """Return the probability of the full privacy loss (see `inversions.extreme_of`)."""
+    """Return the probability that a report reveals as much as epsilon allows.
+
+    Such a report multiplies an observer's odds of the true answer against another answer by
+    e**epsilon. The result is the largest probability for any two answers.
+    """
     return min(channel.width, channel.inputs - 1) * channel.heavy / channel.total

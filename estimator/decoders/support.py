@@ -46,7 +46,7 @@ class Support:
         own: p, the probability that a report supports the sender's answer.
         other: q, the probability that a report supports one particular other value; below p.
         slope: 1 / (p - q). The estimated share is slope * (frequency of support) + intercept.
-        intercept: -q / (p - q), the estimated share of a value without support.
+        intercept: -q / (p - q), the estimated share of a value that no report supports.
     """
 
     own: Fraction
@@ -102,7 +102,7 @@ class Support:
         return Squares(inputs, own, other, other, (p, q))
 
     def extremes(self) -> tuple[Floats, Floats]:
-        """Return the score without support and the score with support, each of shape (1,).
+        """Return the scores of reports that do not and that do support a value, each of shape (1,).
 
         All values have the same scores.
         """
@@ -159,13 +159,13 @@ class Block:
 
 @dataclass(frozen=True, slots=True)
 class Balanced:
-    """The inverse of a balanced channel with symbols that support several values.
+    """The inverse of a balanced channel whose symbols support several values.
 
     Any two values have the same number of symbols that support both.
 
     Attributes:
         support: the probability that a report supports the sender's answer, and the probability
-            that it supports another value.
+            that the report supports another value.
         block: the distribution of the symbols.
         incidence: the sums over the values that a symbol supports, and over the symbols that
             support a value.
@@ -250,5 +250,9 @@ def k_ary_support(channel: Channel) -> Support:
 
 
 def extreme(channel: KAryRandomizedResponse | OneOf | RotatedAxes) -> float:
-    """Return the probability of the full privacy loss (see `inversions.extreme_of`)."""
+    """Return the probability that a report reveals as much as epsilon allows.
+
+    Such a report multiplies an observer's odds of the true answer against another answer by
+    e**epsilon. The result is the largest probability for any two answers.
+    """
     return float(channel.keep_numerator / COIN_SCALE)  # for rotated axes: opposite vectors favor disjoint axes

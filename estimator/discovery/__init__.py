@@ -6,5 +6,6 @@ the text.
 
 Source: Wang, Li & Jha 2021, "Locally differentially private heavy hitter identification", sections
 4 and 5. This package differs from the source in two ways. Each group has its own public hash
-function, which maps a prefix to an integer (its *cell*). Found texts are tested statistically.
+function, which maps a prefix to an integer (the prefix's *cell*). Found texts are tested
+statistically.
 """

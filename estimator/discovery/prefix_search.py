@@ -182,7 +182,7 @@ class _Level(NamedTuple):
         return self.kind.groups(self.tables.law.points)[self.place]
 
     def continuations(self) -> Iterator[tuple[Counts, Continuations]]:
-        """Yield batches of prefix indices, each with the continuations of all prefixes in it."""
+        """Yield batches of prefix indices, each with the continuations of its prefixes."""
         begun_bits = self.known % self.kind.letter_bits
         begun = self.prefixes.numbers.bits(self.kind.bits - self.known, begun_bits)
         for alike in dict.fromkeys(begun.tolist()):

@@ -10,7 +10,7 @@ be subtracted. Unlisted texts are in every cell equally often. If answers are li
 list also bias the estimates of all other cells, on average by the same amount
 (`client_sdk.protocol.mechanisms.grouped_geometry`).
 
-Let k be the number of a group's cells without *other* listed texts and without dummies. One of
+Let k be the number of a group's cells that contain neither *other* listed texts nor dummies. One of
 these cells is the text's own. Let s be the share of the text's cell, and R the total share of the k
 cells. R is known, because the shares of all cells have a fixed sum. On average, the share of the
 text's cell exceeds the shares of the other k - 1 cells by the share f of the text. The estimate of
@@ -150,7 +150,7 @@ class RestOfCells(NamedTuple):
         """Leave out the cells of all listed texts except the text's own.
 
         Args:
-            every: all cells of a group without the dummies, with fields of shape ().
+            every: all cells of a group except the dummies. Its fields have shape ().
             in_cells: the share of each text's cell, shape (texts,).
             errors: the standard error of each cell's share, shape (texts,). The errors are assumed
                 to be independent.
@@ -207,7 +207,10 @@ class Confirmation:
 
     @classmethod
     def from_tables(cls, domain: Text, tables: GroupTables, candidates: Sequence[CandidateText]) -> Confirmation:
-        """Select, for each candidate, the groups that receive it whole and did not find it."""
+        """Select, for each candidate, the groups that receive it whole and can confirm it.
+
+        Groups that found a candidate cannot confirm it.
+        """
         groups = domain.groups(tables.law.points)
         sizes, places = np.array([group.bits for group in groups]), np.arange(len(groups))
         numbers = TextNumbers.from_numbers(domain, [each.number for each in candidates])
@@ -220,11 +223,11 @@ class Confirmation:
         return cls(tables, cells, received, risks, listed)
 
     def without_cells_of(self, others: NDArray[np.bool_]) -> Confirmation:
-        """Return a confirmation without the cells that a candidate shares with ``others``.
+        """Return the confirmation that leaves out cells that a candidate shares with ``others``.
 
         Args:
-            others: for each candidate, whether the other candidates must not use its cells, shape
-                (candidates,).
+            others: for each candidate, whether all other candidates must not use the cells of this
+                candidate, shape (candidates,).
         """
         alone = [np.bincount(cells[others], minlength=self.tables.law.cells)[cells] == others for cells in self.cells.T]
         return replace(self, received=self.received & np.column_stack(alone), listed=others)
@@ -248,7 +251,7 @@ class Confirmation:
 
     @property
     def shares(self) -> Floats:
-        """The unbiased share of each candidate. Without reports, the share is meaningless."""
+        """The unbiased share of each candidate. If `reports` is 0, the share is meaningless."""
         return self._rest.shares(self._in_cells)
 
     @property
@@ -287,7 +290,7 @@ class Confirmation:
     def exist(self) -> NDArray[np.bool_]:
         """Return whether each candidate has a share significantly above 0.
 
-        If nobody has a candidate, it passes this test with a probability of at most its risk.
+        A candidate that nobody has passes this test with a probability of at most its risk.
         """
         supported, reports, chance = self.supported, self.reports, self.tables.law.by_chance
         expected = reports * chance

@@ -2,7 +2,7 @@
 
 F is the distribution function of the answers: F(x) is the share of answers up to x. Devices round
 their answers to the points of a grid, and a cell lies between two neighboring points. The mean of F
-over some successive cells limits F at the ends of these cells (see the package).
+over some successive cells limits F at the ends of these cells, as the package's docstring explains.
 
 **Shares of ranges.** The share of answers within a range is F at its end minus F at its start. The
 upper limit of this share uses means over cells outside the range. The lower limit uses means over
@@ -14,8 +14,8 @@ F therefore lies between the lower limit at the point before and the upper limit
 
 **Quantiles.** For example, F reaches the probability 1/2 at the median. The search for the lower
 end of the median's interval starts from the lowest point. A test at each point asks whether F is
-surely below 1/2 there. The search ends at the first point without this certainty. The lower end is
-wrong only if the test at one particular point is wrong: the first point at which F is not below
+surely below 1/2 there. The search ends at the first point where this is not certain. The lower end
+is wrong only if the test at one particular point is wrong: the first point at which F is not below
 1/2. This method is called fixed-sequence testing (Maurer, Hothorn & Lehmacher 1995; Wiens 2003, "A
 fixed sequence Bonferroni procedure for testing multiple endpoints"). The search for the upper end
 starts from the highest point.
@@ -136,7 +136,7 @@ def band(tally: TallyRanges, places: Places, family: int = 1) -> tuple[Floats, F
     """Return simultaneous limits of the distribution function at some points, shape (places,).
 
     ``places`` are the indices of the points, in rising order. ``family`` is the number of
-    simultaneous 95% intervals. The whole band counts as one of them.
+    simultaneous 95% intervals. The whole band counts as one interval.
     """
     together = places.size * family
     rising, falling = tally.chosen(together)

@@ -54,7 +54,7 @@ WIDTHS: Final = np.array([1, 2, 3, 4, 6, 8, 12, 16, 24, 32, 48, 64, 96, 128, 192
 REFERENCES: Final = ((1.0, 1.0), (0.5, 3.0), (3.0, 0.5))
 """The reference populations, as parameters of a beta distribution over the range.
 
-Answers are spread evenly in the first population. They lie mostly near the low end in the second
+Answers are spread evenly in the first population. Answers are mostly near the low end in the second
 population, and near the high end in the third. For skewed answers, a skewed reference reduces the
 standard error by 2 to 8% at epsilon 1. At epsilon 4, the reduction is 7% (square-wave) to 28%
 (hierarchical).
@@ -86,7 +86,7 @@ SEED: Final = 3
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Noise:
-    """The variation of scores among people with the same answer. It depends only on the channel.
+    """The variation of scores among people with the same answer, given by the channel alone.
 
     All arrays have the same shape, with one entry for each score.
 
@@ -198,7 +198,7 @@ class Scores:
         shares: the score of each symbol for the share of each input, shape (m, k).
         integrals: the score of each symbol for the integral of F from the first point to point b,
             for b = 0..k, shape (m, k + 1). The unit of length is a cell. After the last point,
-            there is one more cell with F = 1.
+            there is one more cell, in which F = 1.
     """
 
     shares: Floats
@@ -368,9 +368,9 @@ def joint_tests(integrals: Floats, law: Floats) -> Floats:
     """Return, for each width, the divisor of a test's error probability, shape (widths,).
 
     A quantile's test at a point consists of one test for each range of at least a given width. The
-    test errs if any of these tests errs. The tests are strongly correlated, so their number
-    (Bonferroni) would be too large a divisor. For instance, for `square-wave` at epsilon 1 on 33
-    points, the divisor for 10 tests is 2.6.
+    quantile's test errs if any of these tests errs. These tests are strongly correlated, so their
+    number (Bonferroni) would be too large a divisor. For instance, for `square-wave` at epsilon 1
+    on 33 points, the divisor for 10 tests is 2.6.
 
     The computation uses the ranges at the first point, because no other point has more ranges. F is
     assumed to be constant. The largest deviation of the estimates, in standard errors, is then the

@@ -41,7 +41,7 @@ def as_json(document: Record) -> str:
 
 
 def document_of(document: Record) -> dict[str, Any]:
-    """Convert a document to dicts and lists. Its schema number, if it has one, comes first."""
+    """Convert a document to dicts and lists. The schema number, if there is one, comes first."""
     number = {} if document.schema_number is None else {"schema": document.schema_number}
     return number | builtins_of(document)
 

@@ -6,8 +6,9 @@ labels, as in linear discriminant analysis (Fisher 1936). The log-odds of yes ar
 function of the score.
 
 The AUC is the probability that a random person with the label yes has a higher score than a random
-person with the label no. Under the same assumptions, the AUC is Phi(distance / root 2). Phi is the normal distribution function. The
-distance is the difference between the mean scores of yes and no, in standard deviations.
+person with the label no. Under the same assumptions, the AUC is Phi(distance / root 2). Phi is the
+normal distribution function. The distance is the difference between the mean scores of the two
+labels, in standard deviations.
 """
 
 from __future__ import annotations
