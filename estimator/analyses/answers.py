@@ -138,7 +138,7 @@ class OneOfLabels(OneSymbol[K]):
 
     @property
     def points(self) -> Floats | None:
-        """The coordinates of the answers for clustering, shape (k, d). None without coordinates."""
+        """The coordinates of the answers for clustering, shape (k, d). None if there are none."""
         positions = self.positions
         return positions[:, np.newaxis] if positions is not None and len(self.labels) == len(positions) else None
 

@@ -1,8 +1,9 @@
 """The best clip of a number: an upper end of the range that balances bias and noise.
 
-Answers above the clip count as the clip, which biases the mean. The noise of the mean grows with
-the width of the range. For a skewed distribution, a narrower range therefore often gives a smaller
-error. The search needs the distribution of answers, for example from a pilot window.
+Answers above the clip count as the clip. The mean of clipped answers is biased. The noise of the
+mean grows with the width of the range. For a skewed distribution, a narrower range therefore often
+gives a smaller error. The search for the best clip needs the distribution of answers, for example
+from a pilot window.
 """
 
 from __future__ import annotations
@@ -42,8 +43,8 @@ BODY, TAIL = 0.5, 0.97
 """Two quantiles of a pilot window, which determine the extrapolated tail of the distribution.
 
 Beyond ``TAIL``, the distribution is assumed to fall exponentially, at the same rate as between the
-two quantiles. There, the estimated distribution is mostly noise, which would make the suggested
-range far too wide.
+two quantiles. There, the estimated distribution is mostly noise. This noise would make the
+suggested range far too wide.
 """
 
 ROUND: Final = Context(prec=2, rounding=ROUND_CEILING)

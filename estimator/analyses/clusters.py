@@ -215,8 +215,8 @@ def split(points: Floats, shares: Floats, resampled_shares: Floats) -> Split:
     """Divide answers into clusters, and measure the stability of each cluster.
 
     Args:
-        points: the coordinates of the answers, shape (points, dimensions). In one dimension, they
-            are in rising order.
+        points: the coordinates of the answers, shape (points, dimensions). In one dimension, the
+            points are in rising order.
         shares: the estimated weights of the answers, with sum 1, shape (points,).
         resampled_shares: the weights from resampled tallies, shape (resamples, points).
     """

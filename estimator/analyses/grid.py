@@ -71,7 +71,7 @@ class PointOfGrid(OneSymbol[Grid]):
 
     @property
     def has_distribution(self) -> bool:
-        """Whether a distribution is estimated, which requires a grid of at least three points."""
+        """Whether a distribution is estimated: whether the grid has at least three points."""
         return self.kind.statistic != "mean" and self.decoder is not None
 
     @property

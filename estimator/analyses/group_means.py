@@ -89,7 +89,7 @@ class MeansByGroup(OneSymbol[MeanByGroup]):
         return (1 if groups == 2 else groups) + intervals_of_means(self.kind)  # noqa: PLR2004 the second share is 1 minus the first
 
     def more(self, estimated: MetricEstimate, counts: Counts, request: Request, family: int) -> MetricEstimate:
-        """Add the groups' means, their differences, and the covariance."""
+        """Add the groups' means, the differences between these means, and the covariance."""
         if not estimated.reports:
             return estimated
         if request.joint:

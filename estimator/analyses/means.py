@@ -48,7 +48,7 @@ class UnbiasedScores(Protocol):
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Contrast:
-    """Scores that estimate a mean without bias.
+    """Scores for the unbiased estimate of a mean.
 
     Each input counts as a number from 0 to 1: its position. For a share, the inputs that belong to
     this share have position 1, and all other inputs have position 0.

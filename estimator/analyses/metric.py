@@ -42,7 +42,7 @@ WITH_SHARES: Final[Mapping[str, str]] = {
     "Count": "estimator.analyses.grid:CountsWithShares",
     "Activity": "estimator.analyses.grid:DaysOfUse",
 }
-"""The analyses for channels with an input for each count. They replace those in `ANALYSES`."""
+"""The analyses for channels with an input for each count. They replace entries of `ANALYSES`."""
 
 BY_MECHANISM: Final[Mapping[str, str]] = {
     "one-of": "estimator.analyses.answers:MembersAsked",

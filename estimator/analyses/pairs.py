@@ -160,8 +160,9 @@ def _differences(cross: Cross, table: Ratios, z: float) -> Iterator[Figure]:
 def _independence(table: Ratios) -> Independence:
     """Test with Wald's statistic whether group and outcome are independent.
 
-    The last group and the last outcome are left out, because the other pairs determine their
-    shares. The covariance of two estimates biases their product, and is therefore subtracted.
+    The last group and the last outcome are left out, because the other pairs determine the
+    shares of both. The covariance of two estimates biases their product, and is therefore
+    subtracted.
     """
     groups, outcomes = table.pairs.shape
     columns = table.pairs.sum(axis=0)

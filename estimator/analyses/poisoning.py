@@ -27,9 +27,9 @@ honest tallies of such numbers had p <= .05.
 
 **Fewer draws.** Drawing ends as soon as the result is clear (Besag & Clifford 1991, "Sequential
 Monte Carlo p-values"). The test counts the drawn tallies that are at least as far from the range as
-the observed tally. The distance of a drawn tally from the distribution that produced it is easy to
-compute, and is an upper bound on its distance from the range. Most drawn tallies therefore need no
-fit.
+the observed tally. The distance of a drawn tally from the distribution that produced the tally is
+easy to compute, and is an upper bound on the tally's distance from the range. Most drawn tallies
+therefore need no fit.
 
 **Fewer steps.** Expectation maximization finds the distance from the range step by step. Each step
 gives an upper and a lower bound, because the log-likelihood is concave (Lindsay 1983, "The geometry

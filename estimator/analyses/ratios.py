@@ -32,7 +32,7 @@ from estimator.statistics.confidence import FEW, Z
 from estimator.statistics.intervals import betting_ratios
 
 MOST_VALUES = 256
-"""The maximum number of values of a metric for computing a covariance matrix."""
+"""The maximum number of a metric's values for which a covariance matrix is computed."""
 
 MOST_STEPS: Final = 100
 """The maximum number of steps in the search for the z-score of a p-value."""

@@ -1,4 +1,4 @@
-"""An attack that tells two answers apart, which proves a lower bound on epsilon.
+"""An attack that tells two answers apart, and thereby proves a lower bound on epsilon.
 
 An *observation* consists of the bytes that a simulated device sends, in one window or in several.
 Both answers have the same number of observations. A *score* is a function of an observation that

@@ -29,7 +29,7 @@ from estimator.errors import AuditError
 START_S = 1_767_268_800.0
 """The start time of every device, 2026-01-01 12:00 UTC.
 
-If start times differed, an attack could tell devices apart by them.
+If devices had different start times, an attack could tell the devices apart by these times.
 """
 
 HALF_A_DAY_S = 43_200

@@ -194,7 +194,7 @@ class RequestedLosses:
 
     Attributes:
         report: the limit for one report. None if reports are not compared with a limit.
-        permanent: the limit for all reports of an unchanged answer. None without permanent answers.
+        permanent: the limit for all reports of an unchanged answer. None if no answer is permanent.
     """
 
     report: RequestedLoss | None = None

@@ -157,8 +157,8 @@ class Proof:
         claim: the SDK's claim about the step.
         ratio: e to the power of the proved epsilon at the claimed delta.
         delta: the proved delta at the claimed ratio.
-        between_answers: the ``ratio`` between distributions of answers, without distributions of
-            inputs.
+        between_answers: the ``ratio`` computed from the distributions of answers only, not from
+            those of inputs.
         mismatches: a sentence for each difference from the declaration.
         leaves_out_sets: whether answers are sets, and only some possible sets were checked.
     """

@@ -1,10 +1,10 @@
 """The audit by attacks, which infer the answers of simulated devices from the bytes they send.
 
 A *life* is the sequence of a device's answers. A *game* consists of two lives that an attack tries
-to tell apart, and the SDK's claimed epsilon and delta for them. The *horizon* of a game is the part
-of a life that the attack sees, such as one report or one month. The functions `one_report`,
-`months` and `windows` create the games of one horizon each. The lives contain a metric's first and
-last possible answers, and a few answers in between.
+to tell apart, and the SDK's claimed epsilon and delta for these lives. The *horizon* of a game is
+the part of a life that the attack sees, such as one report or one month. Each of the functions
+`one_report`, `months` and `windows` creates the games of one horizon. The lives contain a metric's
+first and last possible answers, and a few answers in between.
 """
 
 from __future__ import annotations

@@ -70,7 +70,7 @@ USAGE_ERRORS: Final[dict[type[HearsayError], str]] = {
     RequestError: "",
     UnknownMetricError: "",
 }
-"""The errors that the user can correct by changing the command line, with their message prefixes.
+"""The errors that the user can correct by changing the command line, and their message prefixes.
 
 Any other error counts as a failure of the command.
 """

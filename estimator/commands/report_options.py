@@ -61,7 +61,7 @@ MOST_CANDIDATES_BYTES: Final = 2**24
 
 
 def check_collector(collector: str, *, allow_plain_http: bool) -> None:
-    """Refuse an invalid URL, and a collector on another machine without TLS.
+    """Refuse an invalid URL, and plain HTTP to a collector on another machine.
 
     Raises:
         click.UsageError: if the URL is refused. The message says what to do.

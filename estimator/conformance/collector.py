@@ -28,11 +28,11 @@ class ReceivedRequest(NamedTuple):
 
 
 Scripted = dict[str, Any]
-"""The scripted response to one request. ``docs/protocol/vectors.md`` lists its members."""
+"""The scripted response to one request. ``docs/protocol/vectors.md`` lists the members."""
 
 
 class ScriptedCollector:
-    """A collector on a local port, with a script of the responses to its next requests.
+    """A collector on a local port, which takes its responses to requests from a script.
 
     After the last scripted response, the collector accepts all reports.
     """

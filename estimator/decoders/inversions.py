@@ -169,7 +169,7 @@ def inverse_of(channel: Channel) -> Inverse:
 
 
 def decoder_of(channel: Channel) -> Decoder | None:
-    """Return the decoder of a channel. None unless its inputs are points of a grid."""
+    """Return the decoder of a channel. None unless the inputs are points of a grid."""
     decoder = inversion_of(channel).decoder
     return None if decoder is None else decoder(channel)
 

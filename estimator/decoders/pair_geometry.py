@@ -176,9 +176,9 @@ def point_vectors(channel: PairGeometry, points: Counts) -> Counts:
 def tally_of_pairs(channel: PairGeometry, pairs: Counts, others: int, generator: np.random.Generator) -> Counts:
     """Return a random tally, in which some devices report a block that their pair favors.
 
-    A favored block is drawn as in `PairGeometry.block`. First, the inner products of its vector
-    with the two elements are drawn. Then, all coordinates except two are drawn. These two follow
-    from the inner products. A vector of zeros is drawn again.
+    A favored block is drawn as in `PairGeometry.block`. First, the inner products of the block's
+    vector with the vectors of the two elements are drawn. Then, all coordinates except two are
+    drawn. These two follow from the inner products. A vector of zeros is drawn again.
 
     Args:
         channel: the channel.

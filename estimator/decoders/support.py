@@ -1,4 +1,4 @@
-"""The inverses of balanced channels, which count the reports that support each value.
+"""The inverses of balanced channels, computed from how many reports support each value.
 
 Each symbol supports some of the values. In randomized response, for instance, a symbol supports the
 value that it names. In a balanced channel, a report supports the sender's answer with probability

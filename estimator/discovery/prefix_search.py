@@ -4,7 +4,7 @@ A text is a string of bits. Each level of the search has a group of devices. The
 prefixes of a certain number of bits: its public hash function maps each prefix to one of K cells. A
 report is more likely to support the cell of the device's own text than any other cell. Each level
 tries all continuations of the prefixes found so far. The level keeps the continuations with the
-most evidence, which are called survivors. A survivor that is a whole text becomes a candidate.
+most evidence, called survivors. A survivor that is a whole text becomes a candidate.
 
 Continuations are ranked by evidence: the logarithm of the odds that a common text begins with them.
 The evidence of a continuation includes the evidence of its prefix at earlier levels. It is assumed

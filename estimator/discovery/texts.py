@@ -50,8 +50,8 @@ class Texts:
 
     Attributes:
         shares: the share of each text. Found texts are sorted by share, the most common first.
-        unclear: the texts about which groups contradict each other, and the requested texts without
-            a confirming group. ``shares`` contains an unclear text only if an analyst requested the
+        unclear: the texts about which groups contradict each other, and the requested texts that no
+            group can confirm. ``shares`` contains an unclear text only if an analyst requested the
             text and some group is usable.
         candidates: the number of tested texts.
         certain: the number of texts that certainly occur, with a joint confidence of 95%.
@@ -226,7 +226,7 @@ class Confirmation:
         """Return the confirmation that leaves out cells that a candidate shares with ``others``.
 
         Args:
-            others: for each candidate, whether all other candidates must not use the cells of this
+            others: for each candidate, whether no other candidate may use the cells of this
                 candidate, shape (candidates,).
         """
         alone = [np.bincount(cells[others], minlength=self.tables.law.cells)[cells] == others for cells in self.cells.T]

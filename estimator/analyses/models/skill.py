@@ -66,7 +66,10 @@ STEP: Final = 1e-4
 """The change of the correlation, up and down, from which the slope of the AUC is computed."""
 
 LEAST_CORRELATION: Final = 0.01
-"""The minimum assumed correlation of score and label. It makes predicted log-odds hardly vary."""
+"""The minimum assumed correlation of score and label.
+
+With this correlation, predicted log-odds hardly vary.
+"""
 
 MOST_CORRELATION: Final = 0.99
 """The maximum correlation. A correlation of 1 would make log-odds infinite."""
