@@ -78,7 +78,7 @@ class OneSymbol(Analysis[K]):
 
     @abstractmethod
     def unknown(self) -> tuple[FigureGroup, ...]:
-        """Return the figures of a tally without reports. Their intervals contain every value."""
+        """Return the figures of a tally that has no reports. Each interval contains every value."""
 
     @abstractmethod
     def family(self, request: Request) -> int:
@@ -175,7 +175,7 @@ class OneOfLabels(OneSymbol[K]):
             yield FigureGroup("share", self.of_answers(shares), "", SHARES), *of_mean
 
     def unknown(self) -> tuple[FigureGroup, ...]:
-        """Return the figures of a tally without reports. Their intervals contain every value."""
+        """Return the figures of a tally that has no reports. Each interval contains every value."""
         shares = FigureGroup("share", Figures.unknown(self.labels), "", SHARES)
         return (shares,) if self.ends is None else (shares, *self.means(Estimate(None, None, *self.ends, None), 0))
 
@@ -417,7 +417,10 @@ class MembersAsked(MembersOfSet):
 
     @property
     def scale(self) -> Floats:
-        """The weight of each value's share in the mean size, in units of the maximum size."""
+        """The factor by which each value's share is multiplied for the mean size.
+
+        The unit of the mean size is the maximum size.
+        """
         return np.full(len(self.kind.values), 1 / self.kind.max_items)
 
     @property

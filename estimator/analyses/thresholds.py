@@ -97,7 +97,7 @@ class SharesAbove(OneSymbol[Thresholds]):
             yield FigureGroup("share_above", shares, "", SHARES), self._quantiles(least, most, quantiles)
 
     def unknown(self) -> tuple[FigureGroup, ...]:
-        """Return the figures of a tally without reports. Their intervals contain every value."""
+        """Return the figures of a tally that has no reports. Each interval contains every value."""
         shares = Figures.unknown(self.labels)
         return FigureGroup("share_above", shares, "", SHARES), self._quantiles(shares.lows, shares.highs)
 

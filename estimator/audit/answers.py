@@ -212,7 +212,7 @@ def _count_of_sets(metric: Metric) -> int:
 
 
 def _sets(metric: Metric, _: tuple[int, ...], all_sets: bool) -> list[Answer]:  # noqa: FBT001 as above
-    """Return all sets if requested or if there are few. Otherwise, return two sets of each size."""
+    """Return all sets if ``all_sets`` or if there are few, and otherwise two sets of each size."""
     kind = cast("Subset", metric.kind)
     sizes = range(kind.max_items + 1)
     if all_sets or _count_of_sets(metric) <= MOST_SETS:

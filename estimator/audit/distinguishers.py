@@ -298,7 +298,7 @@ def scores(sample: ObservationTable) -> Iterator[Score]:
 
 
 def _in_pairs(sample: ObservationTable, exact: Sequence[_ExactCoder]) -> Iterator[Score]:
-    """Yield a score for each pair of columns, and one for all pairs of one feature's windows."""
+    """Yield a score for each pair of columns, and for all pairs of windows of each feature."""
     coarse = {at: coder for at in range(_width(sample)) if (coder := _coarse(sample, at, exact[at])) is not None}
     over_time: defaultdict[str, list[Score]] = defaultdict(list)
     for first, second in combinations(coarse, 2):

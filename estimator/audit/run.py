@@ -183,7 +183,7 @@ def months(metric: Metric, answers: Sequence[NamedAnswer], lives: Sequence[Life]
 
 
 def windows(registry: Registry) -> Iterator[Game]:
-    """Yield the games about the reports on all metrics in one window.
+    """Yield the games about one window's reports on all metrics.
 
     In the first game, the two lives differ in all metrics whose reports fit within the ceilings. In
     each other game, the lives differ in the answer to a single metric.
@@ -213,7 +213,7 @@ def _paid_together(registry: Registry) -> Iterator[Metric]:
 
 
 def claim_of(charged: Sequence[Metric]) -> PrivacyClaim:
-    """Return the claim about several reports, with the sums of their charged epsilons and deltas.
+    """Return the claim about several reports: the sums of the charged epsilons and of the deltas.
 
     Source: Dwork & Roth 2014, theorem 3.16.
     """

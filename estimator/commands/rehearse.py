@@ -160,7 +160,10 @@ def _last_closed(now_s: float, kind: WindowKind) -> Window:
 
 
 def _check_files(page: Path | None, out: Path | None, read: Sequence[Path | None]) -> None:
-    """Refuse to overwrite input files and files that no report wrote, and to write a file twice."""
+    """Refuse output files that would overwrite each other or an input.
+
+    The page may replace only a file that a report wrote. The tallies must go to a new file.
+    """
     files = [file for file in (page, out) if file is not None]
     if page is not None and page == out:
         raise click.UsageError(f"--html and --tallies-out both name {page}; name two files")

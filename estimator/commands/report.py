@@ -176,7 +176,7 @@ def _form_of(output: Path | None) -> str:
 
 
 def _check_output(form: str, output: Path | None, *, verbose: bool) -> None:
-    """Refuse an output unfit for the format, or a file that this command must not overwrite."""
+    """Refuse an output unfit for the format, and to overwrite a file of another program."""
     if output is None and form in BINARY_FORMATS:
         raise click.UsageError(f"{form} is a binary format; add --output FILE")
     if verbose and form != "table":

@@ -175,11 +175,11 @@ class LeastSquares:
         return self.block.expectations(self.shifts, scores)
 
     def contrast(self, weights: Floats) -> Floats:
-        """Return the score of each symbol for estimating a weighted sum of shares, shape (m,)."""
+        """Return each symbol's score in the estimate of a weighted sum of shares, shape (m,)."""
         return self.shifts.spread(weights, self.weights)
 
     def squares(self, inputs: int) -> Squares:
-        """Return the mean squared score of a report for the sender's value and for other values."""
+        """Return a report's mean squared scores: for the sender's value, and for other values."""
         own, others = self.mean_squares[:1], self.mean_squares[1:]
         enough = max(EXACT_BELOW, math.ceil(FEW / self.other_least))
         return Squares(inputs, own, others.max(keepdims=True), others.mean(keepdims=True), least_reports=enough)

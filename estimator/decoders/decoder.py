@@ -143,10 +143,10 @@ class Inverse(ChannelLaw, Protocol):
         """
 
     def contrast(self, weights: Floats) -> Floats:
-        """Return the score of each symbol for estimating a weighted sum of shares, shape (m,)."""
+        """Return each symbol's score in the estimate of a weighted sum of shares, shape (m,)."""
 
     def squares(self, inputs: int) -> Squares:
-        """Return the mean squared score of a report for the sender's value and for other values."""
+        """Return a report's mean squared scores: for the sender's value, and for other values."""
 
     def extremes(self) -> tuple[Floats, Floats]:
         """Return the smallest and the largest score of any symbol, for each share.

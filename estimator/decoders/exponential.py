@@ -75,12 +75,12 @@ class TableInverse:
         return np.clip(low, 0.0, 1.0), np.clip(high, 0.0, 1.0)
 
     def contrast(self, weights: Floats) -> Floats:
-        """Return the score of each symbol for estimating a weighted sum of shares, shape (m,)."""
+        """Return each symbol's score in the estimate of a weighted sum of shares, shape (m,)."""
         summed: Floats = weights @ self.decoder
         return summed
 
     def squares(self, inputs: int) -> Squares:
-        """Return the mean squared score of a report for the sender's value and for other values."""
+        """Return a report's mean squared scores: for the sender's value, and for other values."""
         own = np.diagonal(self.mean_squares)
         others = self.mean_squares - np.diag(own)
         return Squares(inputs, own, others.max(axis=0), others.sum(axis=0) / (inputs - 1))

@@ -203,7 +203,7 @@ def extreme_of(channel: Channel) -> float:
 
 
 def blocks_of(channel: Channel) -> Blocks | None:
-    """Return the blocks of a channel, or None if its symbols have more than two probabilities."""
+    """Return the blocks of a channel. None if symbols have more than two probabilities."""
     of_channel = inversion_of(channel).blocks
     return None if of_channel is None else of_channel(channel)
 

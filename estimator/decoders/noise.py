@@ -46,7 +46,7 @@ def law(channel: AdditiveNoise) -> TableLaw:
 
 @lru_cache(maxsize=REMEMBERED)
 def gaussian_decoder(channel: Gaussian) -> Decoder:
-    """Return the unbiased scores of the symbols, and their expected squares for each input."""
+    """Return the unbiased scores of the symbols, and the expected squared score of each input."""
     scores = (np.arange(channel.symbols) - channel.reach) / (channel.inputs - 1)
     return Decoder(scores, table(channel) @ scores**2)
 
@@ -60,6 +60,6 @@ def laplace_scores(channel: Laplace) -> list[Fraction]:
 
 @lru_cache(maxsize=REMEMBERED)
 def laplace_decoder(channel: Laplace) -> Decoder:
-    """Return the unbiased scores of the symbols, and their expected squares for each input."""
+    """Return the unbiased scores of the symbols, and the expected squared score of each input."""
     of_symbols = floats(laplace_scores(channel))
     return Decoder(of_symbols, table(channel) @ np.square(of_symbols))

@@ -84,7 +84,7 @@ def law(channel: OptimalMean) -> OptimalMeanLaw:
 
 @lru_cache(maxsize=REMEMBERED)
 def decoder(channel: OptimalMean) -> Decoder:
-    """Return the unbiased scores of the symbols, and their expected squares for each input."""
+    """Return the unbiased scores of the symbols, and the expected squared score of each input."""
     of_symbols = floats(scores(channel))
     return Decoder(of_symbols, law(channel).expectations(of_symbols**2))
 

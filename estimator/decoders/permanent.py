@@ -64,12 +64,12 @@ class TwoStep:
         return low, high
 
     def contrast(self, weights: Floats) -> Floats:
-        """Return the score of each symbol for estimating a weighted sum of shares, shape (m,)."""
+        """Return each symbol's score in the estimate of a weighted sum of shares, shape (m,)."""
         summed: Floats = (self.second.contrast(weights) - self.lie * weights.sum()) / self.gap
         return summed
 
     def squares(self, inputs: int) -> Squares:
-        """Return the mean squared score of a report for the sender's value and for other values."""
+        """Return a report's mean squared scores: for the sender's value, and for other values."""
         second = self.second.squares(inputs)
         others = inputs - 1
         everything = second.own + others * second.average

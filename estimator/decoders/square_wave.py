@@ -48,7 +48,7 @@ def _parts(channel: SquareWave) -> tuple[list[int], int]:
 
 @lru_cache(maxsize=REMEMBERED)
 def decoder(channel: SquareWave) -> Decoder:
-    """Return the unbiased scores of the symbols, and their expected squares for each input."""
+    """Return the unbiased scores of the symbols, and the expected squared score of each input."""
     of_symbols = float_scores(channel)
     return Decoder(of_symbols, expectations(channel, of_symbols**2))
 

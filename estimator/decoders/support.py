@@ -90,12 +90,12 @@ class Support:
         return low, high
 
     def contrast(self, weights: Floats) -> Floats:
-        """Return the score of each symbol for estimating a weighted sum of shares, shape (m,)."""
+        """Return each symbol's score in the estimate of a weighted sum of shares, shape (m,)."""
         summed: Floats = float(self.slope) * weights + float(self.intercept) * weights.sum()
         return summed
 
     def squares(self, inputs: int) -> Squares:
-        """Return the mean squared score of a report for the sender's value and for other values."""
+        """Return a report's mean squared scores: for the sender's value, and for other values."""
         p, q = float(self.own), float(self.other)
         most, least = float(self.slope + self.intercept) ** 2, float(self.intercept) ** 2
         own, other = (np.array([chance * most + (1 - chance) * least]) for chance in (p, q))
@@ -188,13 +188,13 @@ class Balanced:
         return self.support.intervals(self.support_counts(counts), reports, family)
 
     def contrast(self, weights: Floats) -> Floats:
-        """Return the score of each symbol for estimating a weighted sum of shares, shape (m,)."""
+        """Return each symbol's score in the estimate of a weighted sum of shares, shape (m,)."""
         supported = self.incidence.of_symbols(weights)
         summed: Floats = float(self.support.slope) * supported + float(self.support.intercept) * weights.sum()
         return summed
 
     def squares(self, inputs: int) -> Squares:
-        """Return the mean squared score of a report for the sender's value and for other values."""
+        """Return a report's mean squared scores: for the sender's value, and for other values."""
         return self.support.squares(inputs)
 
     def extremes(self) -> tuple[Floats, Floats]:

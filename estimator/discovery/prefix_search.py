@@ -154,7 +154,7 @@ class _Survivors(NamedTuple):
     evidence: Floats
 
     def prefixes(self) -> _Prefixes:
-        """Return the survivors that do not contain the end of a text, with their probabilities."""
+        """Return the survivors that do not contain the end of a text, and their probabilities."""
         goes_on = ~self.ended
         numbers = TextNumbers(self.numbers.kind, self.numbers.limbs[:, goes_on])
         return _Prefixes(numbers, -np.logaddexp(0.0, -self.evidence[goes_on]))

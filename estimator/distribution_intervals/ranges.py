@@ -242,7 +242,8 @@ class Side:
     Attributes:
         starts: the index of each range's first point, from 0 to k.
         stops: the index of each range's last point, from 0 to k.
-        beyond: the number of cells of each range after the last point of the grid, where F is 1.
+        beyond: the number of each range's cells after the last point of the grid. In these cells, F
+            is 1.
         noise: the noise of the scores for the mean of F over each range.
     """
 
@@ -330,7 +331,7 @@ class Ranges:
         )
 
     def useful(self, reach: float, reports: int, family: int) -> int:
-        """Return the index of the smallest width with a useful test for a quantile's probability.
+        """Return the index of the smallest width whose test of a quantile's probability is useful.
 
         If the half-width of a range's interval exceeds ``reach``, the test of this range can reject
         the probability only by luck (see `LUCK`). If this test is omitted, the other tests get a

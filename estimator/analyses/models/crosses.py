@@ -61,7 +61,7 @@ EVERYTHING: Final = (0.0, 1.0)
 
 
 class CellShares(NamedTuple):
-    """The estimated share of people in each cell of a feature and with each label.
+    """For one feature, the estimated share of people with each pair of a cell and a label.
 
     Only the reports about this feature are used.
 
