@@ -358,7 +358,7 @@ class MembersInPairs(MembersOfSet):
         """Return the scores that estimate the mean size of sets.
 
         The scores estimate the number of dummies, and subtract this number from the maximum size.
-        Fewer inputs are dummies than values, so this estimate has less noise than an estimate of
+        There are fewer dummies than values, so this estimate has less noise than an estimate of
         the number of values.
         """
         assert isinstance(inverse, PairShares)  # noqa: S101 the row of the mechanism

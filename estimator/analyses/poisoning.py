@@ -61,7 +61,10 @@ DRAWN_AT_MOST = 999
 """The maximum number of drawn tallies. The smallest possible p-value is 1 / (999 + 1) = 0.001."""
 
 CLEAR = 10
-"""The number of drawn tallies, at least as far from the range as the tally, that end the test."""
+"""The test ends once this number of drawn tallies reach the observed tally's distance.
+
+The distance is that from the range.
+"""
 
 SEED = 1
 """The fixed seed of the random draws. A tally has the same p-value in every report."""

@@ -72,13 +72,13 @@ SEED = 1
 """The fixed seed for the choice of inputs. All audits of a registry have the same result."""
 
 MOST_SETS = 2**8
-"""The maximum number of possible sets for checking every set.
+"""The maximum number of possible sets for which the audit checks every set.
 
 Whole numbers are all checked if the largest one is below this number.
 """
 
 PARTS = (Fraction(1, 3), Fraction(1, 2))
-"""The positions of the checked numbers between two grid points, as fractions of the distance.
+"""The positions of the checked numbers between two grid points, as fractions of a grid step.
 
 The SDK must round the fraction 1/3, because it is not a multiple of a coin's unit of 2**-64.
 """

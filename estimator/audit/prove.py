@@ -110,7 +110,7 @@ class _LabeledCoins:
 
 
 MOST_SETTLED = 2**10
-"""The maximum number of a channel's inputs for checking pairs of different answers.
+"""The maximum number of inputs of a channel for which pairs of different answers are checked.
 
 The coins of a pair then have a million outcomes, which take about ten seconds.
 """

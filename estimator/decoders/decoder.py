@@ -157,7 +157,9 @@ class Inverse(ChannelLaw, Protocol):
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Decoder:
-    """Scores of a channel's symbols. Their mean is an unbiased estimate of the mean answer.
+    """Unbiased scores of a channel's symbols for the mean answer.
+
+    The mean score of all reports is the estimate of the mean answer.
 
     Answers are scaled to the range from 0 to 1. The inputs are the points of an even grid.
 

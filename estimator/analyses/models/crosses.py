@@ -108,7 +108,7 @@ def fakes_of_crosses(channel: Crosses, tally: Tally, fraction: float) -> Fakes:
     """Return how far fabricated reports could have moved the share of any cell and label.
 
     In the worst case, all fabricated reports are about the same feature. If all reports about the
-    feature could be fabricated, the limits are the smallest and the largest score.
+    feature could be fabricated, the share is limited only by the smallest and the largest score.
     """
     parts = np.split(tally.dense(channel.symbols), channel.firsts[1:])
     downs, ups = [0.0], [0.0]
