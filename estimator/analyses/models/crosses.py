@@ -108,7 +108,7 @@ def fakes_of_crosses(channel: Crosses, tally: Tally, fraction: float) -> Fakes:
     """Return how far fabricated reports could have moved the share of any cell and label.
 
     In the worst case, all fabricated reports are about the same feature. If all reports about the
-    feature could be fabricated, the share is limited only by the smallest and the largest score.
+    feature could be fabricated, the estimate is limited only by the smallest and the largest score.
     """
     parts = np.split(tally.dense(channel.symbols), channel.firsts[1:])
     downs, ups = [0.0], [0.0]
@@ -130,7 +130,7 @@ def fakes_of_crosses(channel: Crosses, tally: Tally, fraction: float) -> Fakes:
 
 
 def base_rate(of_features: list[CellShares]) -> float:
-    """Return the estimated share of people with the label yes, from the reports about all features.
+    """Return the share of people with the label yes, estimated from the reports on all features.
 
     Noise cannot make the result 0 or 1 (see `possible_share`).
     """
@@ -143,7 +143,7 @@ def base_rate(of_features: list[CellShares]) -> float:
 
 
 class Fitted(NamedTuple):
-    """The shares and weights of the cells, for all features with reports.
+    """The shares and weights of the cells, for all features that have reports.
 
     Attributes:
         of_features: the shares of each feature's cells.
