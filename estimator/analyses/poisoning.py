@@ -63,7 +63,7 @@ DRAWN_AT_MOST = 999
 CLEAR = 10
 """The test ends once this number of drawn tallies reach the observed tally's distance.
 
-The distance is that from the range.
+Distances are measured from the channel's range.
 """
 
 SEED = 1

@@ -111,17 +111,17 @@ class Power:
         return tuple(LeastShare(letters, self.least_share(letters, reports)) for letters in lengths)
 
     def reports_to_find(self, share: float, letters: int) -> int | None:
-        """Return the number of reports for finding a text with probability `OFTEN`.
+        """Return the number of reports at which a text is found with probability `OFTEN`.
 
         Return None if more than `_MOST_REPORTS` would be needed.
         """
         return _whole(_least(lambda reports: self.chance_to_find(share, letters, reports), _MOST_REPORTS))
 
     def reports_to_see(self, share: float, letters: int) -> int | None:
-        """Return the number of reports for detecting a requested text with probability `OFTEN`.
+        """Return the number of reports at which a text is detected with probability `OFTEN`.
 
-        A text is detected if the interval of its share lies above 0. Return None if more than
-        `_MOST_REPORTS` would be needed.
+        A requested text is detected if the interval of its share lies above 0. Return None if more
+        than `_MOST_REPORTS` would be needed.
         """
         return _whole(_least(lambda reports: self.chance_to_see(share, letters, reports), _MOST_REPORTS))
 

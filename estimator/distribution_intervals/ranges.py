@@ -86,7 +86,9 @@ SEED: Final = 3
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Noise:
-    """The variation of scores among people with the same answer, given by the channel alone.
+    """The variation of scores among people with the same answer.
+
+    This variation depends only on the channel.
 
     All arrays have the same shape, with one entry for each score.
 
@@ -434,7 +436,7 @@ class Seen:
         return lows.max(axis=0), highs.min(axis=0)
 
     def limits(self, chosen: Places, family: int) -> tuple[Floats, Floats]:
-        """Return the limits of F at each point, from the range of the chosen width, not clipped."""
+        """Return the unclipped limits of F at each point, from the range of the chosen width."""
         places = chosen, np.arange(chosen.shape[-1])
         return limits(self.means[places], self.variances[places], self.noise.at(*places), self.reports, family)
 
