@@ -66,7 +66,7 @@ class PairOfAnswers(OneOfLabels[Cross]):
         return intervals_of(self.kind)
 
     def is_joint(self, request: Request) -> bool:
-        """Return whether the request includes shares within groups and their differences."""
+        """Return whether shares within groups, and differences between groups, are requested."""
         return request.joint
 
     def with_joint(self, estimated: MetricEstimate, covariance: Floats, sample: Sample, family: int) -> MetricEstimate:

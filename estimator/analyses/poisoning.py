@@ -28,8 +28,8 @@ honest tallies of such numbers had p <= .05.
 **Fewer draws.** Drawing ends as soon as the result is clear (Besag & Clifford 1991, "Sequential
 Monte Carlo p-values"). The test counts the drawn tallies that are at least as far from the range as
 the observed tally. The distance of a drawn tally from the distribution that produced the tally is
-easy to compute, and is an upper bound on the tally's distance from the range. Most drawn tallies
-therefore need no fit.
+easy to compute, and is an upper bound on the drawn tally's distance from the range. Most drawn
+tallies therefore need no fit.
 
 **Fewer steps.** Expectation maximization finds the distance from the range step by step. Each step
 gives an upper and a lower bound, because the log-likelihood is concave (Lindsay 1983, "The geometry
@@ -61,9 +61,9 @@ DRAWN_AT_MOST = 999
 """The maximum number of drawn tallies. The smallest possible p-value is 1 / (999 + 1) = 0.001."""
 
 CLEAR = 10
-"""The test ends once this number of drawn tallies reach the observed tally's distance.
+"""The number of far drawn tallies at which the test ends.
 
-Distances are measured from the channel's range.
+A drawn tally is *far* if it is at least as far from the channel's range as the tested tally.
 """
 
 SEED = 1

@@ -135,7 +135,11 @@ class Skill:
 
     @property
     def auc(self) -> Estimate:
-        """The probability that a random person with yes scores higher than a random one with no."""
+        """The area under the ROC curve (AUC).
+
+        The AUC is the probability that a random person with the label yes has a higher score than a
+        random person with the label no.
+        """
         correlation = self.correlation
         at = correlation.estimate
         if at is None:
