@@ -8,7 +8,7 @@ further down in the list:
 * ``kinds`` defines the possible answers.
 * ``wire`` defines request and response bodies.
 
-The kinds text, vector and model have their own modules next to the subpackages.
+The kinds ``text``, ``vector`` and ``model`` have their own modules next to the subpackages.
 
 Hearsay guarantees the following for each supported ``schema`` number of registries, and for the
 paths below ``/v1`` of the collector's HTTP API:

@@ -12,7 +12,7 @@ that sums are exact."""
 
 
 class Strategy(StrEnum):
-    """The rule that selects the metrics that a device answers in a window, whatever the answers."""
+    """The rule that selects a device's metrics in a window, independently of the answers."""
 
     SPLIT = "split"
     """The device answers every metric in every window."""
@@ -33,7 +33,7 @@ class Cost(NamedTuple):
 
 
 class Spent(NamedTuple):
-    """The sums of a device's charges in the current window, the current month and its lifetime."""
+    """The sums of a device's charges: in the current window, in the current month, and in total."""
 
     window_nanos: int = 0
     month_nanos: int = 0
@@ -60,7 +60,7 @@ class Budget(NamedTuple):
             length `window`.
         lifetime_nanos: the maximum total cost of all reports of a device.
         per_month_nanos: the maximum total cost of a device's reports within a calendar month (UTC);
-            None without a monthly ceiling.
+            None if there is no monthly ceiling.
         lifetime_attos: the maximum sum of the deltas of all reports of a device, in units of
             10**-18.
         strategy: the rule that selects the metrics of a window.

@@ -46,7 +46,7 @@ class Channel(ABC):
             vectors, k is the dimension, and an input is a vector of k integers.
         says_truth: whether each symbol names one input, and all inputs have the same probability of
             being reported unchanged.
-        turns: whether the channel differs between windows, because it rotates vectors.
+        turns: whether the channel rotates vectors, and therefore differs between windows.
     """
 
     __slots__ = ()
@@ -103,7 +103,7 @@ class Channel(ABC):
 
     @property
     def permanent_nanos(self) -> int:
-        """The total epsilon of all reports of an unchanged answer, in billionths; 0: no limit."""
+        """The total epsilon of an unchanged answer's reports, in billionths; 0 if not limited."""
         return 0
 
     @abstractmethod
@@ -126,7 +126,7 @@ class Channel(ABC):
         return [given for given, chance in enumerate(chances) if chance == greatest]
 
     def in_window(self, window: str) -> Self:  # noqa: ARG002 used for vectors
-        """Return the channel of a window; the same channel unless `turns` is true."""
+        """Return the channel for a window: this channel itself, unless `turns` is true."""
         return self
 
 

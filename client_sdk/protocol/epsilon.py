@@ -26,7 +26,7 @@ def nanos_ceiling(ratio: Fraction) -> int:
     """Return the charge for a worst ratio: ln(ratio) in billionths, rounded up.
 
     Results are cached, because a device calls this function for each new permanent answer.
-    Computing a logarithm takes twenty times as long as reading the cached one.
+    Computing a logarithm takes twenty times as long as reading a cached result.
     """
     return -(-ln_ceiling(ratio) * NANOS // 1)
 
@@ -44,7 +44,7 @@ _UP = Context(prec=PRECISION_DIGITS, rounding=ROUND_CEILING, Emax=MAX_EMAX, Emin
 
 
 def exp_floor(exponent: Fraction) -> Fraction:
-    """Return a rational number below e**exponent, by less than one part in 10**48."""
+    """Return a rational number below e**exponent; the relative error is below 10**-48."""
     below = DOWN.divide(Decimal(exponent.numerator), Decimal(exponent.denominator))
     return Fraction(DOWN.next_minus(DOWN.exp(below)))
 

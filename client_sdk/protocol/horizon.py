@@ -24,7 +24,7 @@ from client_sdk.protocol.window_steps import windows_until
 
 
 class Asked(Protocol):
-    """A protocol for objects with metrics and their ceilings, such as a registry."""
+    """A protocol for objects that have metrics and a budget, such as a registry."""
 
     @property
     def budget(self) -> Budget:
@@ -118,8 +118,9 @@ def yearly_reports(registry: Asked, metric: Metric, *, alone: bool = False) -> i
     """Return the maximum number of a metric's reports that a device can pay for in a calendar year.
 
     Under `Strategy.PACE`, a device answers either all metrics of a window or none, so that the
-    lifetime budget is divided among all unexpired metrics. With ``alone``, the result applies to a
-    device that answers only this metric, for example because the user did not agree to the others.
+    lifetime budget is divided among all unexpired metrics. If ``alone`` is true, the result applies
+    to a device that answers only this metric, for example because the user did not agree to the
+    others.
     """
     budget, charge = registry.budget, metric.epsilon_nanos
     bounds = [IN_YEAR[metric.window], IN_YEAR[budget.window] * (budget.per_window_nanos // charge)]

@@ -39,7 +39,7 @@ class Metric:
         fill: the answer to report if nothing was recorded in a window; None to report nothing.
         has_no_answer: whether the channel's last input means that nothing was recorded in a window.
         persist: whether a window's running count, or the days of use, are stored on disk.
-        retention_days: how many days the collector keeps a closed tally; None without a limit.
+        retention_days: how many days the collector keeps a closed tally; None if there is no limit.
         unit: the unit of the numbers, such as ms; may be empty.
         consent: the purposes of the metric. The user must agree to all purposes of the metric. If
             it has no purposes, the user must agree to all collection.
@@ -48,11 +48,12 @@ class Metric:
         is_public: whether estimates may be published.
         strata: the names of the groups of devices (*strata*) that are counted separately, such as
             "platform=ios"; may be empty.
-        stratum: the stratum that a report belongs to, which is sent unperturbed; empty without a
-            stratum.
+        stratum: the stratum of the reports, which devices send unperturbed; empty if the reports
+            belong to no stratum.
         is_trial: whether the reports belong to a trial (`in_trial`), and not to real use.
         edition: the hexadecimal digest of everything that determines the meaning of a report.
-        editions: the edition of reports without a stratum, then the edition for each of ``strata``.
+        editions: the edition of reports that belong to no stratum, then the edition for each of
+            ``strata``.
         epsilon_nanos: the epsilon that one more report adds, in billionths, rounded up.
     """
 

@@ -4,9 +4,9 @@ There are two encodings of an answer:
 
 * For vector mechanisms, the input is a vector of products of features and label. The mean of these
   vectors determines a linear model.
-* For the mechanism ``crosses``, the input is one *cell* for each feature. A cell is a pair of a
-  part of the feature's values and the label. The shares of the cells determine the label's
-  log-odds.
+* For the mechanism ``crosses``, the input is one *cell* for each feature. The feature's values are
+  divided into parts, and a cell is a pair of a part and a label. The shares of the cells determine
+  the label's log-odds.
 
 Both encodings consist of integers that are the same on every machine.
 
@@ -174,7 +174,7 @@ class Observation:
         return "Mapping[str, float | Decimal | Fraction | str | bool]"
 
     def extremes(self) -> Sequence[NamedAnswer]:
-        """Return two answers: all minimums or first values, and all maximums or last values."""
+        """Return one answer of minimums or first values, and one of maximums or last values."""
         return tuple(
             NamedAnswer(
                 {each.name: _end(each.kind, end) for each in self.features} | {LABEL: _end(self.label, end)},

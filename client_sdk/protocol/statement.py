@@ -105,14 +105,14 @@ def changed(old: Registry | None, new: Registry, language: str = ENGLISH) -> str
 
 
 def _under_heading(line: str, page: Sequence[str]) -> str:
-    """Return a diff's line. If it is the header of a hunk, append the last heading above it."""
+    """Return a diff's line. To the header of a hunk, append the last heading above the hunk."""
     hunk = re.match(r"@@ -\S+ \+(\d+)", line)
     headings = [each for each in page[: int(hunk[1])] if each.startswith("#")] if hunk else []
     return " ".join([line, *headings[-1:]])
 
 
 def odds(nanos: float, say: Sentences) -> str:
-    """Return in words how far a privacy loss can change even odds, such as "3 to 1"."""
+    """Return in words the odds, such as "3 to 1", to which a privacy loss can raise even odds."""
     if nanos >= CERTAIN_NANOS:
         return say("statement.certain")
     return say("statement.odds", ratio=say.number(_printed(nanos), 1))
@@ -139,7 +139,7 @@ def _printed(nanos: float) -> Fraction:
 
 
 def _but(nanos: float, chance: Fraction, say: Sentences) -> str:
-    """Return in words how often the printed odds are exceeded; empty if the odds are certain."""
+    """Return in words how often the printed odds are exceeded; empty if this is impossible."""
     return "" if nanos >= CERTAIN_NANOS else but_rarely(chance, say)
 
 

@@ -244,7 +244,7 @@ class Text(Kind):
 
     @property
     def definition(self) -> dict[str, object]:
-        """The possible answers, as part of `Metric.edition`, without the number of cells."""
+        """The possible answers, as part of `Metric.edition`. The number of cells is left out."""
         fields = {
             "letters": self.letters,
             "max_length": self.max_length,
@@ -336,13 +336,13 @@ class Text(Kind):
         return "".join(self.letters[code - 1] for code in codes if code)
 
     def label_of(self, number: int) -> str:
-        """Return the printable text of an integer, and `CUT` if the text may have been cut."""
+        """Return the printable text of an integer, followed by `CUT` if it may have been cut."""
         spelled = self.text_of(number)
         text = _shown(spelled) if self.letters == BYTES else spelled
         return text + CUT if len(spelled) == self.max_length else text
 
     def cells_of(self, number: int, cells: int) -> tuple[int, ...]:
-        """Return the cell in each group of the text with the integer ``number``."""
+        """Return, for each group, the cell of the text with the integer ``number``."""
         bits, without_dummies = self.bits, cells - self.dummies
         return tuple(group.cell(number >> bits - group.bits, without_dummies) for group in self.groups(cells))
 
@@ -358,7 +358,7 @@ class Text(Kind):
         return labels if self.max_items > 1 else labels[0]
 
     def extremes(self, *, midpoint: bool = False) -> Sequence[NamedAnswer]:  # noqa: ARG002 used by kinds of numbers
-        """Return four texts: empty, first letter, first letter repeated, and last letter."""
+        """Return four texts: empty, the first letter, this letter repeated, and the last letter."""
         first, last = self.letters[0], self.letters[-1]
         texts = dict.fromkeys(("", first, first * self.max_length, last))
         return tuple(NamedAnswer(text if self.max_items == 1 else [text], text or "the empty text") for text in texts)

@@ -36,7 +36,7 @@ def is_number(value: object) -> TypeGuard[int | Decimal]:
 
 
 def is_moderate(number: int | Decimal) -> bool:
-    """Whether a finite number is 0, or has an absolute exponent of ten up to `MAX_EXPONENT`."""
+    """Whether a finite number is 0, or its exponent of ten is within `MAX_EXPONENT` of 0."""
     return not number or abs(Decimal(number).adjusted()) <= MAX_EXPONENT
 
 

@@ -1,7 +1,7 @@
 """The kinds of metrics, each with its keys, encoding and wording.
 
-The kinds text, vector and model have their own modules next to this package. A device imports only
-the modules of the kinds in its registry.
+The kinds ``text``, ``vector`` and ``model`` have their own modules next to this package. A device
+imports only the modules of the kinds in its registry.
 """
 
 from __future__ import annotations

@@ -6,7 +6,7 @@ one category.
 
 For a small epsilon, two points are best: the ends of the range. Each additional point adds inputs
 to the channel. For a large epsilon, more points are best, because rounding to few points costs more
-precision than additional inputs. The measurements behind `POINTS` are in
+precision than additional inputs do. The measurements behind `POINTS` are in
 ``docs/research/models.md``.
 """
 
@@ -65,8 +65,9 @@ _CROSSED: Final = "first a boolean, category or ordinal (the groups), then anoth
 def read_cross(table: TomlTable, raw: object, others: Mapping[str, Kind | None]) -> Kind | None:
     """Return the kind of a pair of metrics; None after a mistake, which is added to the table.
 
-    ``raw`` is the value of the key ``cross``. ``others`` maps the name of each metric that may be
-    combined to its kind, or to None if the metric has mistakes.
+    ``raw`` is the value of the key ``cross``. The keys of ``others`` are the names of the metrics
+    that may be combined. The values are the kinds of these metrics, None for a metric with
+    mistakes.
     """
     if not isinstance(raw, list) or len(raw) != 2 or not all(isinstance(name, str) for name in raw):  # noqa: PLR2004
         table.mistake("cross", 'must name two metrics, such as ["os", "dark_mode"]')
@@ -259,7 +260,7 @@ class MeanByGroup(_Pair):
         return product(self.first.labels, self.second.samples())
 
     def extremes(self, *, midpoint: bool = False) -> Sequence[NamedAnswer]:  # noqa: ARG002 used by kinds of numbers
-        """Return four answers: the first and the last group, each with both ends of the range."""
+        """Return four answers: each of the first and the last group, with each end of the range."""
         groups = self.first.labels
         pairs = product(dict.fromkeys((groups[0], groups[-1])), self.second.extremes())
         return tuple(NamedAnswer((group, end.value), f"{word(group)}, {end.name}") for group, end in pairs)

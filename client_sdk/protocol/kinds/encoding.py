@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 
 class Labels(Kind):
-    """A kind with one input of the channel for each answer: input i is ``labels[i]``."""
+    """A kind in which each answer is one input of the channel: input i is ``labels[i]``."""
 
     __slots__ = ()
 

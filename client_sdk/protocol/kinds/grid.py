@@ -148,7 +148,7 @@ class Grid(Kind):
 def ratio_of(answer: object) -> Ratio:
     """Return a number as a ratio, not necessarily in lowest terms.
 
-    The module `numbers` must know the number's type.
+    The number must be an instance of `numbers.Real` or `Decimal`.
 
     Raises:
         DomainError: if the answer is not a number; truth values and NaN are not numbers.
@@ -183,7 +183,7 @@ def _of_decimal(answer: Decimal) -> Ratio:
 
 
 def _as_float(answer: Real) -> float:
-    """Return a real number as a float; this is exact for types such as `numpy.float32`."""
+    """Return a real number as a float. The result is exact for types such as `numpy.float32`."""
     try:
         return float(answer)
     except (ArithmeticError, TypeError, ValueError):

@@ -1,4 +1,4 @@
-"""The keys of a metric's table in a registry, from which parser and JSON Schema are derived.
+"""The keys of a metric's table in a registry. The parser and the JSON Schema are derived from them.
 
 This module also declares the keys ``values`` and ``other``, which several kinds share.
 """
@@ -28,7 +28,7 @@ def listing(items: Schema, least: int, most: int | None = None) -> Schema:
 
 
 def closed(properties: dict[str, Schema], required: int) -> Schema:
-    """Return the schema of a table with only these keys. The first ``required`` are required."""
+    """Return the schema of a table with no other keys. The first ``required`` keys must be set."""
     return {
         "type": "object",
         "properties": properties,
@@ -85,7 +85,7 @@ class Key(NamedTuple):
         name: the key's spelling in the file.
         schema: the JSON Schema of the value, for all kinds.
         description: a phrase for editors and for the reference page.
-        required: whether metrics of a kind with this key must set the key.
+        required: whether every metric must set the key, provided that its kind has the key.
         read: returns the key's value in a table, given the values of earlier keys. For a missing or
             invalid value, the function returns None. The function adds mistakes to the table.
         narrower: the JSON Schema for a kind that allows fewer values than ``schema``; None if the

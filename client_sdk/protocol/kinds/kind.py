@@ -78,7 +78,7 @@ class Fill(NamedTuple):
 
 
 class AskedMetric(NamedTuple):
-    """The properties of a metric, beside its kind, that the statement for users describes.
+    """The properties of a metric that the statement for users describes in addition to the kind.
 
     Attributes:
         unit: the unit of the numbers, such as ms; may be empty.
@@ -92,7 +92,7 @@ class AskedMetric(NamedTuple):
 
 
 class NamedAnswer(NamedTuple):
-    """An answer with a name for people.
+    """An answer and the name that people read for it.
 
     Attributes:
         value: the answer as the SDK records it.
@@ -117,7 +117,7 @@ class Kind(ABC):
         shapes: the forms of the kind's inputs, such as ``labels``. A mechanism supports one form.
         unshared: the error message for a mechanism that needs ``labels``, if this kind has no
             labels.
-        always_persists: whether counts are stored on disk even without ``persist``.
+        always_persists: whether counts are stored on disk even if ``persist`` is false.
         drawn: for sets, the number of elements in a padded set; otherwise 0.
         unit: the unit of the numbers if the registry sets no unit.
         statistic: ``mean``, ``distribution`` or ``quantiles``; empty if shares are estimated.
@@ -298,7 +298,7 @@ class Kind(ABC):
         return self.labels
 
     def extremes(self, *, midpoint: bool = False) -> Sequence[NamedAnswer]:  # noqa: ARG002 used by kinds of numbers
-        """Return the answers that an audit compares. If there are none, it compares `labels`."""
+        """Return the answers that an audit compares; if empty, `labels` are compared instead."""
         return ()
 
 

@@ -4,7 +4,7 @@ An embedding model in the app turns a text, a picture or a sound into a vector. 
 labeled vectors, called *prototypes*. The device reports the label of the nearest prototype, like a
 value of a category, and nothing else about the app's vector.
 
-The search is exact, with the same result on every machine:
+The search is exact, and has the same result on every machine. The device searches as follows:
 
 * Each number is converted to the nearest 64-bit float.
 * The float is rounded half to even to a multiple of 2**-24.
@@ -149,7 +149,7 @@ class Nearest(Category):
 
     @property
     def answers(self) -> Sequence[object]:
-        """The prototypes. An audit with these answers also tests the search for the nearest one."""
+        """The prototypes, as vectors. An audit of these answers also tests the search."""
         return [[steps / GRID for steps in point] for point in self.points]
 
     def symbol(self, answer: object) -> int:

@@ -86,7 +86,7 @@ SCALE: Final = Key(
 
 
 def decimal_in(cell: str) -> Decimal | None:
-    """Return the number in a table cell; None without a number."""
+    """Return the number in a table cell; None if the cell contains no number."""
     if not re.fullmatch(DECIMAL_NUMBER, cell.strip(), re.ASCII):
         return None
     try:
@@ -149,7 +149,7 @@ class _Numeric(Grid):
 
     @property
     def unclipped(self) -> dict[str, object]:
-        """The entry in `definition` for numbers without clipping; empty with clipping."""
+        """The entry in `definition` if numbers are not clipped; empty if they are."""
         return {} if self.clip else {"clip": False}
 
     def counted(self, say: Sentences, unit: str = "") -> str:
@@ -391,7 +391,7 @@ class Count(_Whole):
 
 @dataclass(frozen=True, slots=True)
 class Activity(_Whole):
-    """The number of days with use of the app, within a period of ``high`` days.
+    """The number of days on which the app was used, within a period of ``high`` days.
 
     The registry's key for the period is ``days``. The period ends with the last day of the report's
     window.
@@ -491,7 +491,7 @@ class Thresholds(Labels, Number):
         return bisect_right(self.thresholds, self.within(answer))
 
     def fill(self, table: TomlTable, value: Fraction | None) -> Fill | None:
-        """Add a mistake: quantiles have no report for a window without an answer."""
+        """Add a mistake, because reports for quantiles require a recorded answer."""
         return Number.fill(self, table, value)
 
     def statement(self, asked: AskedMetric, say: Sentences) -> Iterator[str]:

@@ -85,7 +85,7 @@ class OrdinalMean(Grid):
         return self.scale.symbol(answer), self.scale.size - 1
 
     def answer_at(self, number: Fraction) -> object:
-        """Return the value that ``number``, rounded, represents. 1 represents the first value."""
+        """Return the value that ``number``, rounded, represents. The first value is number 1."""
         return self.scale.values[round(number) - 1]
 
     def named_at(self, number: Fraction) -> NamedAnswer:

@@ -113,8 +113,8 @@ class Subset(Kind):
         """Return the padded set: members in the registry's order, followed by dummies.
 
         Inputs from ``len(values)`` on are dummies. If the channel has enough dummies, all dummies
-        in a set are different. Without dummies, the result has 1 for each member and 0 for each
-        other value.
+        in a set are different. If the channel has no dummies, the result has 1 for each member and
+        0 for each other value.
         """
         members = self.members(answer)
         if inputs == len(self.values):
@@ -150,7 +150,7 @@ class Subset(Kind):
         return members
 
     def parse(self, cell: str) -> object:
-        """Return the members in a table cell, without spaces around them."""
+        """Return the members in a table cell. Spaces around a member are removed."""
         return [member.strip() for member in cell.split(MEMBERS_APART) if member.strip()]
 
     def truth(self, answer: object) -> object:

@@ -40,7 +40,7 @@ def listed(answers: Sequence[str], say: Sentences) -> str:
 
 
 def with_unit(end: Fraction, unit: str, say: Sentences) -> str:
-    """Return an end of a range, formatted for users, with its unit."""
+    """Return an end of a range and the unit, formatted for users."""
     return f"{say.number(end, DECIMALS)} {escaped(unit)}".rstrip()
 
 

@@ -104,7 +104,7 @@ class BalancedDesign(BlockDesign):
 
     @classmethod
     def build(cls, request: ChannelRequest) -> BalancedDesign:
-        """Return the channel for a request, with the design that `balanced_choice` selects."""
+        """Return the channel for a request. `balanced_choice` selects the design."""
         inputs, odds = request.size, request.epsilon.odds
         design = balanced_choice(inputs, odds)
         if design is None:

@@ -10,7 +10,8 @@ answer, and otherwise another shift. The shifts treat all values alike. Therefor
 can replace all C(v, d) sets.
 
 Sources: Park, Nam & Lee 2023, "Block design schemes for the locally differentially private discrete
-distribution estimation", section IV; Ye & Barg 2018 (subset selection, with all sets of d values).
+distribution estimation", section IV; Ye & Barg 2018 (subset selection, which uses all sets of d
+values).
 """
 
 from __future__ import annotations
@@ -26,7 +27,7 @@ from client_sdk.protocol.requested_epsilon import RequestedEpsilon
 
 
 class BlockDesign(Channel):
-    """The channel with shifted base blocks as symbols.
+    """The channel whose symbols are shifted base blocks.
 
     Symbol b * v + shift represents base block b plus ``shift``, modulo v. The base blocks are
     divided into families of equal size. All base blocks of a family have the same weight.
@@ -83,7 +84,7 @@ class BlockDesign(Channel):
 
     @property
     def worst_ratio(self) -> Fraction:
-        """The probability of a block with the answer, divided by that of any other block."""
+        """The probability of a block that contains the answer, divided by that of another block."""
         outside = self.points - self.block_size
         return Fraction(self.keep_numerator * outside, (COIN_SCALE - self.keep_numerator) * self.block_size)
 

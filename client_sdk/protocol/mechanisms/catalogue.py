@@ -126,7 +126,7 @@ class Mechanism(NamedTuple):
 
 @lru_cache(maxsize=CACHED)
 def built_once(build: Callable[[ChannelRequest], Channel], request: ChannelRequest) -> Channel:
-    """Return the channel that a mechanism builds, the same object for an equal request."""
+    """Return the channel that a mechanism builds. Equal requests get the same object."""
     return build(request)
 
 
@@ -314,7 +314,7 @@ def category_mechanism(inputs: int, odds: Fraction) -> str:
 def set_mechanism(values: int, drawn: int, odds: Fraction) -> str:
     """Return the mechanism that ``auto`` chooses for sets.
 
-    Three mechanisms are compared by the variance of a rare value's estimated share:
+    Three mechanisms are compared by the variance of a rare value's estimated share.
 
     * k-ary randomized response reports members more often than other values.
     * A block design reports a block, usually one that contains a randomly drawn member. With
@@ -350,8 +350,8 @@ def _balanced(inputs: int, odds: Fraction) -> Iterator["Candidate"]:
 def number_mechanism(statistic: str, answers: int | None, odds: Fraction) -> str:
     """Return the mechanism that ``auto`` chooses for a number or a count.
 
-    ``answers`` is the number of possible counts; None if ``statistic`` is ``mean``, or for numbers
-    that are not counts.
+    ``answers`` is the number of possible counts; None if ``statistic`` is ``mean``, or if the
+    numbers are not counts.
     """
     if statistic == "mean":
         return "optimal-mean"

@@ -9,7 +9,7 @@ cells. Then the device reports the feature's cell by k-ary randomized response o
 The symbol reveals the drawn feature. The channels of all features have the same epsilon. The whole
 channel has this epsilon, too, because the draw of the feature does not depend on the cells.
 
-The alternative is to report a vector with the products of all features. A vector contains more
+The alternative is to report a vector of the products of all features. A vector contains more
 information, but its additional numbers add noise. ``docs/research/models.md`` measures for which
 models a vector is better.
 
@@ -153,7 +153,7 @@ def crosses_are_better(features: int, coordinates: int, odds: Fraction, populati
     """Whether crosses are expected to predict the label better than a vector of products.
 
     ``coordinates`` is the total number of coordinates of the features: 1 for a number, and m - 1
-    for a choice of m values. ``odds`` is e**epsilon, and ``population`` the expected number of
+    for a choice of m values. ``odds`` is e**epsilon, and ``population`` is the expected number of
     reporting devices.
     """
     return features <= FEW_FEATURES and population * ln_ceiling(odds) ** 2 < DEVICES * coordinates**3

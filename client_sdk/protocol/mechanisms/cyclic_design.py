@@ -29,7 +29,7 @@ and the base block's index follow, each as 8 big-endian bytes."""
 
 @dataclass(frozen=True, slots=True)
 class CyclicDesign(BlockDesign):
-    """The channel with shifted pseudo-random base blocks.
+    """The channel whose symbols are shifted pseudo-random base blocks.
 
     The number of values, k, is at least 3. The block size d is from 2 to k - 1. All other
     attributes are as in `BlockDesign`.
@@ -47,7 +47,7 @@ class CyclicDesign(BlockDesign):
 
     @classmethod
     def build(cls, request: ChannelRequest) -> CyclicDesign:
-        """Return the channel for a request, with the block size from `designs.design_of`."""
+        """Return the channel for a request. `designs.design_of` selects the design."""
         block_size, base_blocks = design_of(cls.name, request.size, request.epsilon.odds)
         return cls.within(request.epsilon, request.size, block_size, base_blocks)
 

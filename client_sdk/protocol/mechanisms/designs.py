@@ -3,8 +3,8 @@
 A *design* is a channel's sizes. For ``cyclic-design``, the sizes are the block size and the number
 of base blocks. For ``projective-geometry``, the sizes are a prime and a dimension.
 
-In subset selection, a device reports d of the k values, usually a subset with the answer. With the
-best d, no channel has a smaller variance (Ye & Barg 2018, "Optimal schemes for discrete
+In subset selection, a device reports d of the k values, usually a subset that contains the answer.
+With the best d, no channel has a smaller variance (Ye & Barg 2018, "Optimal schemes for discrete
 distribution estimation under locally differential privacy", theorem III.1). Block designs reach or
 nearly reach this variance with fewer symbols (Park, Nam & Lee 2023; Feldman, Nelson, Nguyen &
 Talwar 2022). A design is good enough if its variance exceeds the mechanism's minimum by at most 2%.
@@ -45,7 +45,7 @@ LARGEST_PRIME = 4093
 
 
 class Candidate(NamedTuple):
-    """A mechanism with one of its designs.
+    """A mechanism and one of its designs.
 
     Attributes:
         variance: the variance of an estimated share, times the number of reports. All values are
@@ -133,7 +133,7 @@ def rare_variance(inputs: int, size: int, odds: Fraction) -> Fraction:
 
 
 def _support(inputs: int, size: int, odds: Fraction) -> tuple[Fraction, Fraction]:
-    """Return two chances: a report contains the answer; a report contains a given other value."""
+    """Return the chance that a report contains the answer, and the chance for another value."""
     total = odds * size + inputs - size
     supported = odds * size / total
     return supported, (odds * size * (size - 1) + (inputs - size) * size) / ((inputs - 1) * total)

@@ -10,11 +10,11 @@ The design contains the blocks for all multipliers and all v shifts. For example
 starter {1, 2, 4} needs only the multiplier 1. The seven shifts of this base block are seven blocks.
 Each value is in three blocks, and each pair of values is in one block.
 
-Because of the shifts, the number of blocks with a pair depends only on the pair's difference.
-Because of the multipliers, this number depends only on the greatest common divisor of this
-difference and v. Multipliers are *units*: values without a common divisor with v. Multiplied by
-some units, the starter becomes itself or its negative, which has the same differences. Units whose
-quotient is such a unit form a *coset*. One unit of each coset is enough as a multiplier.
+Because of the shifts, the number of blocks that contain a pair depends only on the pair's
+difference. Because of the multipliers, this number depends only on the greatest common divisor of
+this difference and v. Multipliers are *units*: values without a common divisor with v. Multiplied
+by some units, the starter becomes itself or its negative, which has the same differences. Units
+whose quotient is such a unit form a *coset*. One unit of each coset is enough as a multiplier.
 
 If v is prime, the greatest common divisor is always 1, so that every starter is balanced. The
 starter is a union of cosets of a group of units, which keeps the number of multipliers low (Wilson
@@ -46,7 +46,7 @@ def non_negative_solution(equations: list[Row], totals: Row) -> dict[int, int] |
     example, for 1 a + 3 b = 2 and 2 a + 2 b = 2, the weights a = 1 and b = 1 yield 4 and 4, twice
     the totals. The result maps column indices to positive integers without a common divisor.
     Columns without an entry have weight 0. There are at most as many entries as equations. Return
-    None without a solution.
+    None if there is no solution.
 
     Each of ``equations`` contains the coefficients of a row. Each of ``totals`` is at least 0, and
     at least one of ``totals`` is above 0.
@@ -192,7 +192,7 @@ def _subgroup(points: int, order: int) -> set[int]:
 
 
 def _cosets(points: int, group: set[int]) -> Iterator[Row]:
-    """Yield the cosets of a group of units, sorted by their smallest value, without {0}."""
+    """Yield the cosets of a group of units, sorted by their smallest values; leave out {0}."""
     seen: set[int] = set()
     for value in range(1, points):
         if value not in seen:

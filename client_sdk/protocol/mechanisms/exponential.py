@@ -172,7 +172,7 @@ def _gaps(utility: Utility) -> list[list[int]]:
 def _table(gaps: list[list[int]], scale: Fraction) -> tuple[tuple[int, ...], ...]:
     """Return the table of weights, each in proportion to e**(scale * gap) within its row.
 
-    Weights are rounded down. The most useful value of each row, with a gap of 0, gets the
+    Weights are rounded down. The most useful value of each row has a gap of 0 and gets the
     remainder, so that the row adds up to `TOTAL`.
     """
     heights = {gap: _height(scale * gap) for gap in {gap for row in gaps for gap in row}}

@@ -79,7 +79,7 @@ class Gaussian(AdditiveNoise):
 
     @staticmethod
     def within(epsilon: RequestedEpsilon, delta: Fraction, points: int = POINTS) -> Gaussian:
-        """Return the channel with the least noise that has at most this epsilon and this delta.
+        """Return the channel with the smallest sigma that satisfies ``epsilon`` and ``delta``.
 
         Raises:
             ValueError: if the noise would exceed `MAX_REACH`, or if delta is too small for 64-bit
@@ -136,8 +136,9 @@ class Gaussian(AdditiveNoise):
     def chance_beyond(self, ratio: Fraction) -> Fraction:
         """Return the exact maximum probability that a report shifts odds by more than ``ratio``.
 
-        A report does this if its symbol is more than ``ratio`` times as likely for one input as for
-        another. The maximum over all inputs also applies to answers that are rounded at random.
+        A report shifts odds this far if its symbol is more than ``ratio`` times as likely for one
+        input as for another. The maximum over all inputs also applies to answers that are rounded
+        at random.
         """
         numerator, denominator = ratio.as_integer_ratio()
         last = self.inputs - 1

@@ -11,11 +11,11 @@ perturbs the m cells. Each of its points is a cell. The proof of privacy for pai
 to any m different points.
 
 All pairs of points are in equally many blocks, but triples are not. The line through two points has
-q - 1 more points. Every block with the two points contains the whole line. If the cells of a
-device's two texts and a third cell are on one line, the third cell's estimated share is too small.
-The error is at most about 2/q of the share of devices with both texts. In each group, a given third
-cell is on this line with probability (q - 1)/K. The estimator corrects the average error. Two texts
-share a cell with probability 1/K, which causes larger errors.
+q - 1 more points. Every block that contains the two points contains the whole line. If the cells of
+a device's two texts and a third cell are on one line, the third cell's estimated share is too
+small. The error is at most about 2/q of the share of devices that have both texts. In each group, a
+given third cell is on this line with probability (q - 1)/K. The estimator corrects the average
+error. Two texts share a cell with probability 1/K, which causes larger errors.
 
 There are two types of groups. A *level* is a group that hashes only the leading bits of a text, to
 discover frequent texts step by step. Each level hashes more bits than the previous level. A
@@ -63,7 +63,7 @@ elements of a pair from other elements."""
 
 
 class Geometry(NamedTuple):
-    """The projective geometry PG(dimension - 1, prime), with its number of points."""
+    """The projective geometry PG(dimension - 1, prime), and the number of its points."""
 
     prime: int
     dimension: int
@@ -95,7 +95,7 @@ def geometry_for(odds: Fraction, cells: int, drawn: int = 1) -> Geometry:
 
 
 def _geometries(cells: int) -> Iterator[tuple[Geometry, int, int]]:
-    """Yield each projective geometry with an acceptable number of points, and two sizes.
+    """Yield each geometry that has an acceptable number of points, and two of its sizes.
 
     The sizes are the number of points on a hyperplane, and the number of points that two
     hyperplanes have in common.
@@ -178,7 +178,7 @@ class GroupedGeometry(Channel):
 
     @property
     def points(self) -> ProjectiveGeometry:
-        """The projective geometry with the cells as points."""
+        """The projective geometry whose points are the cells."""
         return self.geometry.geometry if isinstance(self.geometry, CellPairs) else self.geometry
 
     @property

@@ -3,8 +3,8 @@
 The inputs are the points of a grid, in ascending order. A tree halves the grid repeatedly. Level 1
 has two nodes. Each level has up to twice the nodes of the previous level. On the last level, each
 point is a node. The device draws a level, independently of the answer. Then the device reports the
-node with the answer by k-ary randomized response or a cyclic design. The symbol reveals the level.
-The channels of all levels have the same epsilon, and so does the whole channel.
+node that contains the answer by k-ary randomized response or a cyclic design. The symbol reveals
+the level. The channels of all levels have the same epsilon, and so does the whole channel.
 
 Any range of consecutive points is the union of a few nodes, whose shares are estimated without
 bias. Therefore the estimated distribution function has little noise at every point, without
@@ -41,7 +41,7 @@ LevelChannel = KAryRandomizedResponse | CyclicDesign
 
 @dataclass(frozen=True, slots=True)
 class TreeLevel:
-    """A level of the tree, which divides the range into nodes.
+    """A level of the tree. Each level divides the range into nodes.
 
     Attributes:
         span: the number of grid points in a node; the last node may have fewer.
@@ -66,8 +66,8 @@ class Hierarchical(Channel):
         inputs: k, the number of grid points, at least 2.
         block_sizes: for each level, the number of nodes that a symbol represents.
         base_blocks: for each level, the number of base blocks of the cyclic design.
-        keep_numerators: for each level, the probability that the symbol represents the node with
-            the answer, times 2**64.
+        keep_numerators: for each level, the probability that the symbol represents the node that
+            contains the answer, times 2**64.
         levels: one `TreeLevel` for each level. Computed from the attributes above.
     """
 

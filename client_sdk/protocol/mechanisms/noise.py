@@ -22,8 +22,8 @@ class AdditiveNoise(Channel):
 
     Attributes:
         inputs: k, the number of grid points, at least 2.
-        reach: the number of symbols below the first input's symbol without noise; also the number
-            of symbols above the last input's symbol without noise.
+        reach: the number of symbols below the symbol for input 0 and noise 0. Above the symbol for
+            the last input and noise 0, there are as many symbols.
         weights: the weight of noise n and of noise -n, for n = 0, 1, …; each at least 0.
     """
 

@@ -39,8 +39,8 @@ therefore have the same digits.
 
 Sources: Wang, Huang, Nie, Wang, Xu & Yang 2018, "PrivSet: set-valued data analyses with locale
 differential privacy" (with all sets of one size as blocks); Mukhopadhyay 1978, "Lower bounds on
-m_r(r, s)" (points without three on a line); Feldman, Nelson, Nguyen & Talwar 2022, "Private
-frequency estimation via projective geometry" (hyperplanes as reports).
+m_r(r, s)" (sets of points, no three of which are on a line); Feldman, Nelson, Nguyen & Talwar 2022,
+"Private frequency estimation via projective geometry" (hyperplanes as reports).
 """
 
 from __future__ import annotations
@@ -142,7 +142,11 @@ class PairBlocks(NamedTuple):
 
 
 def best_blocks(values: int, drawn: int, odds: Fraction) -> PairBlocks | None:
-    """Return the geometry with the fewest blocks whose variance is `GOOD_ENOUGH`, or None."""
+    """Return the best geometry, or None if there is none with at most `MOST_SYMBOLS` blocks.
+
+    Of the geometries with a variance of at most `GOOD_ENOUGH` times the minimum, the one with the
+    fewest blocks is the best.
+    """
     known = [(blocks.rare_variance(odds), blocks) for blocks in _all_blocks(values + drawn, drawn)]
     if not known:
         return None
@@ -190,7 +194,7 @@ class PairGeometry(Channel):
 
     @classmethod
     def build(cls, request: ChannelRequest) -> PairGeometry:
-        """Return the channel for a request about sets, with the geometry from `best_blocks`."""
+        """Return the channel for a request about sets. `best_blocks` selects the geometry."""
         values, drawn = request.size - 1, request.kind.drawn
         blocks = best_blocks(values, drawn, request.epsilon.odds)
         if blocks is None:
@@ -281,8 +285,8 @@ class PairGeometry(Channel):
         * blocks with neither element
 
         A vector defines a block's hyperplane: the points with inner product 0. Multiples of the
-        vector define the same hyperplane. The function computes the multiple with the products (0,
-        1), (1, 0), (0, 0) or (1, c) with the two elements, where c is from 1 to q - 1. All
+        vector define the same hyperplane. The function computes the multiple whose products with
+        the two elements are (0, 1), (1, 0), (0, 0) or (1, c), where c is from 1 to q - 1. All
         coordinates of this multiple but two are free, and ``place`` determines their values. The
         products with the two elements determine the other two coordinates. One of them is at the
         position of the first element's leading 1. The other is the first coordinate in which the

@@ -40,8 +40,8 @@ class Permanent(Channel):
 
     Attributes:
         permanent: the channel from an answer to its permanent answer.
-        instantaneous: the channel from a permanent answer to a report. It has the same inputs as
-            ``permanent``.
+        instantaneous: the channel from a permanent answer to a report. Both channels
+            have the same inputs.
     """
 
     permanent: KAryRandomizedResponse

@@ -60,7 +60,7 @@ class ProjectiveGeometry(Channel):
 
     @classmethod
     def build(cls, request: ChannelRequest) -> ProjectiveGeometry:
-        """Return the channel for a request, with the geometry that `designs.design_of` selects."""
+        """Return the channel for a request. `designs.design_of` selects the geometry."""
         prime, dimension = design_of(cls.name, request.size, request.epsilon.odds)
         return cls.within(request.epsilon, request.size, prime, dimension)
 
@@ -98,7 +98,7 @@ class ProjectiveGeometry(Channel):
 
     @property
     def worst_ratio(self) -> Fraction:
-        """The chance of an orthogonal point, divided by the chance of a point not orthogonal."""
+        """The chance of an orthogonal point, divided by the chance of any other point."""
         others = self.symbols - self.orthogonal
         return Fraction(self.keep_numerator * others, (COIN_SCALE - self.keep_numerator) * self.orthogonal)
 
@@ -116,7 +116,7 @@ class ProjectiveGeometry(Channel):
         return Fraction(COIN_SCALE - self.keep_numerator, COIN_SCALE * others)
 
     def likeliest(self, symbol: int) -> Sequence[int]:
-        """Return the first few inputs with points orthogonal to the symbol's point."""
+        """Return the first few inputs whose points are orthogonal to the symbol's point."""
         kept = Fraction(self.keep_numerator, COIN_SCALE) / self.orthogonal
         return list(
             islice((each for each in range(self.inputs) if self.probability(symbol, each) == kept), MOST_LIKELIEST)
@@ -128,14 +128,14 @@ class ProjectiveGeometry(Channel):
         The *pivot* is the position of the leading 1 in the value's vector. All other coordinates of
         the reported vector are drawn. For a kept answer, the drawn coordinates are a random point
         of PG(t-2, q). For a lie, the drawn coordinates are arbitrary. The coordinate at the pivot
-        is then computed. It makes the inner product with the value's vector 0 for a kept answer,
-        and 1 for a lie. Every point that is not orthogonal has exactly one vector with product 1.
-        Therefore no draw is rejected.
+        is then computed. This coordinate makes the inner product with the value's vector 0 for a
+        kept answer, and 1 for a lie. Every point that is not orthogonal has exactly one vector with
+        product 1. Therefore no draw is rejected.
 
         The duration must not reveal whether the report is a lie. Therefore:
 
         * Coordinates for a kept answer and for a lie are both drawn.
-        * The vector is divided by its first nonzero coordinate, even if this is 1.
+        * The vector is divided by its first nonzero coordinate, even if this coordinate is 1.
         * The division takes the same number of steps for all vectors.
 
         Each draw is the number of a point. For a kept answer, the point is in PG(t-2, q). The

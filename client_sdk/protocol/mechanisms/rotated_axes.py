@@ -84,10 +84,10 @@ class Rotations(NamedTuple):
 def rotations_for(length: int, odds: Fraction) -> Rotations:
     """Return the best sizes of a channel for vectors with ``length`` coordinates.
 
-    The arithmetic is exact. The best share of favored axes is 1 - Phi(t), with the solution t of
-    phi(t) / t - (1 - Phi(t)) = 1 / (e**epsilon - 1) (Isik et al. 2023, for directions in high
-    dimension). Here, phi and Phi are the density and the distribution function of the standard
-    normal distribution. ``length`` is from 1 to 4,095, and ``odds`` is e**epsilon.
+    The arithmetic is exact. The best share of favored axes is 1 - Phi(t), where t solves phi(t) / t
+    - (1 - Phi(t)) = 1 / (e**epsilon - 1) (Isik et al. 2023, for directions in high dimension).
+    Here, phi and Phi are the density and the distribution function of the standard normal
+    distribution. ``length`` is from 1 to 4,095, and ``odds`` is e**epsilon.
     """
     epsilon = round(ln_ceiling(odds), DIGITS)
     least = next(dimension for most, dimension in _DIMENSIONS if epsilon <= most)
@@ -207,7 +207,7 @@ class RotatedAxes(Channel):
 
 
 def shifted(vector: Sequence[int], rotation: int, window: str) -> list[int]:
-    """Return a rotated vector of D integers, with small random offsets.
+    """Return a rotated vector of D integers, to which small random offsets are added.
 
     A rotated vector with few nonzero coordinates has many equal coordinates. Without offsets, the
     smallest change of the vector would decide the order of these coordinates. The effect of such a
@@ -223,7 +223,7 @@ def offsets(dimension: int, rotation: int, window: str) -> list[int]:
 
 
 def rotated(vector: Sequence[int], rotation: int, window: str) -> list[int]:
-    """Return a vector of D integers, turned by one of a window's rotations, times D**1.5."""
+    """Return D**1.5 times a vector of D integers, turned by one of a window's rotations."""
     turned = list(vector)
     for step in range(ROUNDS):
         turned = hadamard(list(map(mul, signs(len(turned), rotation, step, window), turned)))

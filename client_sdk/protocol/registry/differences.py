@@ -151,7 +151,7 @@ def nothing_at(place: Path) -> str:
 
 
 def read(place: Path) -> Registry | None:
-    """Read a registry and its history. Return None if the registry is new since a git revision.
+    """Read a registry and its history. Return None if a git revision lacks the registry.
 
     Args:
         place: a file, or ``REVISION:FILE`` as for ``git show``. ``FILE`` is relative to the top of

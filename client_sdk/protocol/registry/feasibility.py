@@ -49,7 +49,7 @@ class _Term(NamedTuple):
         return self.times * self.each
 
     def within(self, most: int) -> int:
-        """Return the cost of as many answers as ``most`` can pay for, or of one if that is none."""
+        """Return the cost of the answers that ``most`` can pay for, and of at least one answer."""
         times = min(self.times, max(1, most // self.each)) if self.each else 1
         return times * self.each
 

@@ -1,4 +1,4 @@
-"""The history of a registry: metrics of earlier releases, which apps may still answer.
+"""The history of a registry: former metrics, which older versions of the app may still answer.
 
 ``hearsay-client release`` copies each released registry into the history, a file next to the
 registry, such as ``metrics.history.toml`` for ``metrics.toml``. The collector and the estimator
@@ -152,7 +152,7 @@ def written(releases: Sequence[Release]) -> str:
 
 
 def with_release(releases: Sequence[Release], release: Release) -> tuple[Release, ...]:
-    """Return the releases and a new one, sorted by day. The new one is the last of its day."""
+    """Return all releases, sorted by day; ``release`` is the last of its day."""
     return tuple(sorted((*releases, release), key=lambda each: each.day))
 
 

@@ -41,7 +41,7 @@ def line_of(place: str, lines: Mapping[str, int]) -> int:
 
 
 def lines_of(text: str) -> dict[str, int]:
-    """Return the first line of each table and key of a TOML text, by its place.
+    """Return the first line of each table and key in a TOML text, keyed by place.
 
     The places in a list of tables, ``[[release]]``, are ``release.1``, ``release.2`` and so on.
     """

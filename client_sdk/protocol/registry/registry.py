@@ -1,7 +1,7 @@
-"""The registry: a TOML file with all metrics, shared by app, collector and estimator.
+"""The registry: a TOML file that defines all metrics for app, collector and estimator.
 
-The registry is the only source of definitions. No server can change what a device does. The parser
-is strict, and reports every mistake with its metric and key.
+The registry is the only source of definitions. No server can change the definitions that a device
+uses. The parser is strict, and reports every mistake with its metric and key.
 """
 
 import logging
@@ -90,7 +90,7 @@ class Registry:
         metrics: the metrics by name, in the file's order.
         source: the text from which the registry was read; empty if the registry was not read from a
             text.
-        stopped: the metrics that devices must no longer answer, even with an older registry.
+        stopped: the metrics that devices must no longer answer, even if their registry is older.
         strata: the public variables, such as the platform, with their values. The reports about a
             metric may be counted separately for each combination of values.
         own_sentences: the app's own sentences for users, by language and key.
@@ -203,16 +203,16 @@ class Registry:
     def load(cls, path: str | Path, *, today: date | None = None) -> "Registry":
         """Read a registry from its file. Log once what ``hearsay-client check`` would refuse.
 
-        Each process logs a problem only once. Without a log handler, nothing is logged, because
-        users of command-line apps are not developers.
+        Each process logs a problem only once. If the app sets no log handler, nothing is logged,
+        because users of command-line apps are not developers.
 
         >>> sorted(Registry.load("metrics.toml").metrics)
         ['dark_mode', 'days_of_use', 'taps']
 
         Args:
             path: the file.
-            today: the day on which the costs are checked, without the metrics that have expired by
-                then; by default, the current UTC day.
+            today: the day on which the costs are checked; by default, the current UTC day. Metrics
+                that have expired by then are left out.
 
         Raises:
             RegistryError: if the file is unreadable or has mistakes. The error names the line,
@@ -244,7 +244,7 @@ class Registry:
 
     @classmethod
     def parse_file(cls, text: str, name: str) -> "Registry":
-        """Read a registry from the text of a file with this name."""
+        """Read a registry from a file's text. Errors contain the file's ``name``."""
         try:
             return cls.parse(text)
         except RegistryError as error:
@@ -515,7 +515,7 @@ def _problems(own: Mapping[str, object], metrics: Collection[str]) -> list[tuple
 
 
 def _missing(language: str, own: Mapping[str, object]) -> list[str]:
-    """Return a mistake if an app adds a language without all of its sentences."""
+    """Return a mistake if an app adds a language but lacks some sentences in this language."""
     missing = [] if language in SHIPPED else [key for key in shipped().texts if key not in own]
     if not missing:
         return []

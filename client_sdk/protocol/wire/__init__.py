@@ -1,1 +1,1 @@
-"""The bodies that devices, relays, collectors and estimators exchange, with strict parsers."""
+"""The bodies that devices, relays, collectors and estimators exchange, and their strict parsers."""

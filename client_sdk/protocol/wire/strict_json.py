@@ -33,7 +33,7 @@ def load(body: bytes) -> Any:  # noqa: ANN401 what JSON holds
 
 
 def check_fields(raw: Any, fields: frozenset[str], place: str) -> None:  # noqa: ANN401 what JSON holds
-    """Check that the value is an object with exactly these fields."""
+    """Check that a JSON value is an object with exactly these fields."""
     expected = ", ".join(sorted(fields))
     if type(raw) is not dict:
         malformed(Malformed.INVALID_TYPE, place, f"must be an object with exactly: {expected}")
