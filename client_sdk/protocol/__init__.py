@@ -73,7 +73,7 @@ _OF_ANSWERS = {
     "Refusal": "verdict",
     "Verdict": "verdict",
 }
-"""Maps names that are used with collectors' responses to their modules in
+"""The names that concern responses of collectors, each with its module in
 `client_sdk.protocol.wire`."""
 
 

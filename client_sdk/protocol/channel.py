@@ -93,7 +93,7 @@ class Channel(ABC):
         return PURE
 
     def chance_beyond(self, ratio: Fraction) -> Fraction:  # noqa: ARG002 used by one mechanism
-        """Return a report's chance to shift the odds of two inputs by more than ``ratio``."""
+        """Return the chance that a report shifts odds by a factor above ``ratio``."""
         return PURE
 
     @property

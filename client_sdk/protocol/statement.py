@@ -119,14 +119,14 @@ def odds(nanos: float, say: Sentences) -> str:
 
 
 def outcome(nanos: float, chance: Fraction, say: Sentences) -> str:
-    """Return in words the odds for a privacy loss, and how often a device's odds exceed them."""
+    """Return in words the odds for a privacy loss, and how often reports exceed these odds."""
     if 2 * chance > 1 and nanos < CERTAIN_NANOS:
         return say("statement.unbounded")
     return say("statement.outcome", odds=odds(nanos, say), but=_but(nanos, chance, say))
 
 
 def one_report(metric: Metric, say: Sentences) -> tuple[str, str]:
-    """Return in words the odds for one report, and how often a report's odds exceed them."""
+    """Return in words the odds for one report, and how often a report exceeds these odds."""
     nanos = metric.epsilon_nanos
     return odds(nanos, say), _but(nanos, metric.channel.chance_beyond(_printed(nanos)), say)
 

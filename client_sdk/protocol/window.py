@@ -103,8 +103,8 @@ def _kind_and_first_day(text: str) -> tuple[WindowKind, date]:
 
 
 _window = lru_cache(maxsize=512)(Window)
-"""Returns the window of a kind that begins on a day. A device uses few windows, so that most are
-found in the cache."""
+"""Returns the window that has a given kind and begins on a given day. A device uses few windows, so
+that most are found in the cache."""
 
 
 def _text(kind: WindowKind, first_day: date) -> str:

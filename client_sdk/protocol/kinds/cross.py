@@ -266,7 +266,7 @@ class MeanByGroup(_Pair):
         return tuple(NamedAnswer((group, end.value), f"{word(group)}, {end.name}") for group, end in pairs)
 
     def counted(self, say: Sentences, unit: str = "") -> str:
-        """Return a phrase about clipping; empty for a kind without clipping."""
+        """Return a phrase about clipping; empty if the kind clips no numbers."""
         return self.second.counted(say, unit)
 
     def statement(self, asked: AskedMetric, say: Sentences) -> Iterator[str]:  # noqa: ARG002 used by other kinds

@@ -242,7 +242,7 @@ class Kind(ABC):
         """Yield lines for users about the possible answers."""
 
     def counted(self, say: Sentences, unit: str = "") -> str:  # noqa: ARG002 used by kinds of numbers
-        """Return a phrase about clipping; empty for a kind without clipping."""
+        """Return a phrase about clipping; empty if the kind clips no numbers."""
         return ""
 
     def said_of_others(self, say: Sentences) -> Iterator[str]:  # noqa: ARG002 used by some kinds

@@ -42,8 +42,8 @@ SAMPLES: Final = 1024
 """The maximum number of answers that `Kind.samples` returns for a number or a count."""
 
 REMEMBERED: Final = 64
-"""The maximum number of ranges with cached logarithms of their ends. Without the cache, each answer
-would need three logarithms instead of one."""
+"""The maximum number of ranges for which the logarithms of both ends are cached. Without the cache,
+each answer would need three logarithms instead of one."""
 
 LOG_STEPS: Final = 64
 """The number of binary digits of a logarithm after the point. A coin's probability has as many."""
@@ -58,8 +58,8 @@ MOST_DIGITS: Final = 400
 """The maximum number of digits of a count in a table cell. Converting more digits would be slow."""
 
 MOST_THRESHOLDS: Final = 10
-"""The maximum number of thresholds. With more thresholds, quantiles without thresholds are more
-precise."""
+"""The maximum number of thresholds. With more thresholds, quantiles would be more precise if the
+metric had no thresholds."""
 
 DECIMAL_NUMBER: Final = r"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?"
 """The format of a number in spreadsheets. Python's `float` would also accept 1_000 and NaN."""

@@ -89,7 +89,7 @@ class Subset(Kind):
 
     @property
     def labels(self) -> tuple[Label, ...]:
-        """The value for each input. The last inputs are dummies, without a value."""
+        """The value for each input. The last inputs are dummies and have no value."""
         return self.values
 
     @property

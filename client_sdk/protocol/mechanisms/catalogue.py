@@ -32,8 +32,9 @@ GOOD_ENOUGH = Fraction(1005, 1000)
 much precision as losing 200 of 40,000 devices."""
 
 FEW_COUNTS = 32
-"""The largest number of possible counts for which ``auto`` selects a mechanism for categories, with
-unbiased shares. For more possible counts, ``auto`` selects a mechanism for ranges of numbers."""
+"""The largest number of possible counts for which ``auto`` selects a mechanism for categories,
+which estimates shares without bias. For more possible counts, ``auto`` selects a mechanism for
+ranges of numbers."""
 
 CACHED = 64
 """The maximum number of cached channels. Most releases of a registry request the same channels."""

@@ -41,7 +41,7 @@ MAX_GEOMETRY_SYMBOLS = 2**24
 to 128 MB."""
 
 LARGEST_PRIME = 4093
-"""The largest prime with a projective plane of at most `MAX_GEOMETRY_SYMBOLS` points."""
+"""The largest prime whose projective plane has at most `MAX_GEOMETRY_SYMBOLS` points."""
 
 
 class Candidate(NamedTuple):

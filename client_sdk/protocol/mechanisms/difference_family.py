@@ -12,9 +12,10 @@ Each value is in three blocks, and each pair of values is in one block.
 
 Because of the shifts, the number of blocks that contain a pair depends only on the pair's
 difference. Because of the multipliers, this number depends only on the greatest common divisor of
-this difference and v. Multipliers are *units*: values without a common divisor with v. Multiplied
-by some units, the starter becomes itself or its negative, which has the same differences. Units
-whose quotient is such a unit form a *coset*. One unit of each coset is enough as a multiplier.
+this difference and v. Multipliers are *units*: values that have no common divisor with v.
+Multiplied by some units, the starter becomes itself or its negative, which has the same
+differences. Units whose quotient is such a unit form a *coset*. One unit of each coset is enough as
+a multiplier.
 
 If v is prime, the greatest common divisor is always 1, so that every starter is balanced. The
 starter is a union of cosets of a group of units, which keeps the number of multipliers low (Wilson
@@ -44,7 +45,7 @@ def non_negative_solution(equations: list[Row], totals: Row) -> dict[int, int] |
 
     The weighted sum of each row is its total, times an integer that is the same for all rows. For
     example, for 1 a + 3 b = 2 and 2 a + 2 b = 2, the weights a = 1 and b = 1 yield 4 and 4, twice
-    the totals. The result maps column indices to positive integers without a common divisor.
+    the totals. The result maps column indices to positive integers that have no common divisor.
     Columns without an entry have weight 0. There are at most as many entries as equations. Return
     None if there is no solution.
 

@@ -1,8 +1,8 @@
 """Sets: a device draws one element of its padded set and reports only this element.
 
-A set contains at most m of k values. Smaller sets are padded with *dummies*, which are inputs
-without a value. The device draws one of the m elements of the *padded set* uniformly. The *member's
-channel*, with K inputs, perturbs this element.
+A set contains at most m of k values. Smaller sets are padded with *dummies*, which are inputs that
+represent no value. The device draws one of the m elements of the *padded set* uniformly. The
+*member's channel*, with K inputs, perturbs this element.
 
 A symbol *favors* its most likely inputs. The *worst ratio* is the largest ratio of a symbol's
 probabilities for two inputs, or for two sets. Let r be the worst ratio of the member's channel.

@@ -28,12 +28,12 @@ if TYPE_CHECKING:
     from client_sdk.protocol.mechanisms.catalogue import ChannelRequest
 
 POINTS = 33
-"""The number of grid points for rounding numbers, with 32 grid steps between them. Rounding adds
-less than 0.1% to the variance, because sigma is at least about as large as the range."""
+"""The number of grid points for rounding numbers. The range consists of 32 grid steps. Rounding
+adds less than 0.1% to the variance, because sigma is at least about as large as the range."""
 
 STEPS_PER_CELL = 8
-"""Sigma is a multiple of 1/8 grid step, the distance between neighboring grid points. Therefore
-sigma is at most half a percent larger than needed."""
+"""A grid step is the distance between neighboring grid points. Sigma is a multiple of 1/8 grid
+step. Therefore sigma is at most half a percent larger than needed."""
 
 MAX_REACH = 2**15
 """The maximum absolute value of the noise, in grid steps. The counters of all symbols then take

@@ -7,7 +7,7 @@ node that contains the answer by k-ary randomized response or a cyclic design. T
 the level. The channels of all levels have the same epsilon, and so does the whole channel.
 
 Any range of consecutive points is the union of a few nodes, whose shares are estimated without
-bias. Therefore the estimated distribution function has little noise at every point, without
+bias. Therefore the estimated distribution function has little noise at every point, and needs no
 smoothing.
 
 Source: Cormode, Kulkarni & Srivastava 2019, "Answering range queries under local differential

@@ -208,8 +208,8 @@ FINEST: Final = 300
 """The largest step of a table, in points of the grid."""
 
 RESOLUTION: Final = 18235280659403808000
-"""Of all numbers up to 2**64, the largest bound of `Coins.below`, this number's divisors from 90 to
-`FINEST` are closest together."""
+"""The number up to 2**64 whose divisors from 90 to `FINEST` are closest together. The largest bound
+of `Coins.below` is 2**64."""
 
 STEPS: Final = tuple(step for step in range(1, FINEST + 1) if RESOLUTION % step == 0)
 """The possible steps: the divisors of `RESOLUTION` up to `FINEST`."""

@@ -28,7 +28,7 @@ from client_sdk.protocol.channel import Channel, Coins, epsilon_nanos
 from client_sdk.protocol.mechanisms.k_ary_randomized_response import KAryRandomizedResponse
 
 OFFSET, PERMANENT = "rounding offset", "permanent answer"
-"""The label of the coins that round a number; the label of those that draw a permanent answer."""
+"""The labels of the coins that round a number, and of the coins that draw a permanent answer."""
 
 CoinsOf = Callable[..., Coins]
 """A function from labels to a device's coins. Equal labels always get equal coins."""

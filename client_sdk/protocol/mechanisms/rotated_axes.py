@@ -209,9 +209,9 @@ class RotatedAxes(Channel):
 def shifted(vector: Sequence[int], rotation: int, window: str) -> list[int]:
     """Return a rotated vector of D integers, to which small random offsets are added.
 
-    A rotated vector with few nonzero coordinates has many equal coordinates. Without offsets, the
-    smallest change of the vector would decide the order of these coordinates. The effect of such a
-    change on the estimated mean would be a hundred times too large.
+    If a vector has few nonzero coordinates, many coordinates of the rotated vector are equal.
+    Without offsets, the smallest change of the vector would decide the order of these coordinates.
+    The effect of such a change on the estimated mean would be a hundred times too large.
     """
     return list(map(add, rotated(vector, rotation, window), offsets(len(vector), rotation, window)))
 

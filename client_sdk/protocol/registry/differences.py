@@ -142,7 +142,7 @@ def _named(values: Sequence[object]) -> str:
 
 
 HELP = "a registry, named as FILE or, in git, as REVISION:FILE, such as origin/main:metrics.toml"
-"""The part of a command's help about naming a registry."""
+"""The part of a command's help that says how to name a registry."""
 
 
 def nothing_at(place: Path) -> str:

@@ -24,8 +24,7 @@ from client_sdk.protocol.metric import Metric
 from client_sdk.protocol.window import Window
 
 REPORT_ODDS: Final = 9
-"""The limit on one report: the report may change even odds between two answers to at most 9 to
-1."""
+"""The limit on one report: the report may raise even odds to at most 9 to 1."""
 
 SENSITIVE_ODDS: Final = 3
 """The limit on one report for a sensitive metric: the report may raise even odds to at most 3 to 1.

@@ -333,7 +333,7 @@ def _read_registry(document: dict[str, Any]) -> Registry:
 
 
 def _without_a_secret(budget: Budget, metrics: Mapping[str, Metric]) -> list[tuple[str, str]]:
-    """Return a mistake for each metric with permanent answers in a registry for browsers.
+    """Return a mistake for each metric with permanent answers if the registry is for browsers.
 
     A browser may delete its storage, including the secret that determines the permanent answers.
     """
@@ -525,8 +525,8 @@ def _missing(language: str, own: Mapping[str, object]) -> list[str]:
 
 
 FOLDER = "trial"
-"""The folder of a trial's ledger within an app's data folder, and of its store within a
-collector's."""
+"""The name of two folders: of a trial's ledger in an app's data folder, and of a trial's store in a
+collector's data folder."""
 
 UNREACHED = 10**9
 """A ceiling that a trial never reaches."""

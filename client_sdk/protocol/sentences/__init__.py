@@ -21,7 +21,7 @@ ENGLISH: Final = "en"
 """The default language. The English catalog determines the keys and placeholders."""
 
 SHIPPED: Final = ("de", ENGLISH)
-"""The languages of the SDK, with complete catalogs."""
+"""The languages for which the SDK has a complete catalog."""
 
 PURPOSE: Final = "purpose."
 """The prefix of the key of a metric's purpose, which only the app can translate."""
