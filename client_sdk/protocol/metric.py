@@ -138,10 +138,11 @@ class Metric:
         return self.kind.draw(self.channel.inputs, coins)
 
     def read(self, read: Callable[..., T], *arguments: object) -> T:
-        """Call a method of the kind. Convert all its exceptions into `OutsideDomainError`.
+        """Call a method of the kind. Convert its exceptions into `OutsideDomainError`.
 
         Raises:
-            OutsideDomainError: if the answer is outside the domain; the error does not contain it.
+            OutsideDomainError: if the answer is outside the domain. The error does not contain the
+                answer.
         """
         try:
             return read(*arguments)

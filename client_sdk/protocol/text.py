@@ -336,7 +336,7 @@ class Text(Kind):
         return "".join(self.letters[code - 1] for code in codes if code)
 
     def label_of(self, number: int) -> str:
-        """Return the printable text of an integer, followed by `CUT` if it may have been cut."""
+        """Return an integer's printable text, followed by `CUT` if the text may have been cut."""
         spelled = self.text_of(number)
         text = _shown(spelled) if self.letters == BYTES else spelled
         return text + CUT if len(spelled) == self.max_length else text

@@ -60,7 +60,7 @@ NORM: Final = Key(
 
 
 class Ball(Kind):
-    """The base class of kinds whose answers are encoded as vectors of integers, without coins.
+    """The base class of kinds whose answers are encoded, without coins, as vectors of integers.
 
     Attributes:
         length: the number of coordinates, from 1 to `MAX_LENGTH`.

@@ -152,7 +152,7 @@ class _Pair(Kind):
 
 @dataclass(frozen=True, slots=True)
 class Cross(_Pair, Labels):
-    """Answers to two metrics with a few possible answers each.
+    """A pair of answers to two metrics. Each metric has a few possible answers.
 
     If the two answers are inputs i and j of their own kinds, the pair is input i * n + j. Here, n
     is the number of possible answers to the second metric.
@@ -235,11 +235,11 @@ class MeanByGroup(_Pair):
         return {"cross": [{"kind": part.name, **part.definition} for part in self.parts], "points": self.points}
 
     def fitted(self, table: TomlTable, epsilon: RequestedEpsilon, mechanism: str) -> Kind:  # noqa: ARG002 used by other kinds
-        """Return the same metric with the best number of points for an epsilon."""
+        """Return this metric with the number of points that is best for an epsilon."""
         return self.rounded_for(epsilon.odds)
 
     def rounded_for(self, odds: Fraction) -> MeanByGroup:
-        """Return the same metric with the best number of points for e**epsilon = ``odds``."""
+        """Return this metric with the number of points that is best for e**epsilon = ``odds``."""
         groups = self.first.size
         fitting = (m for m, least in POINTS if odds >= least * groups and m * groups <= MAX_CELLS)
         return replace(self, points=next(fitting, LEAST_POINTS))

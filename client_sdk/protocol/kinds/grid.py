@@ -123,7 +123,7 @@ class Grid(Kind):
         return NamedAnswer(self.answer_at(number), f"{float(number):.8g}")
 
     def extremes(self, *, midpoint: bool = False) -> Sequence[NamedAnswer]:
-        """Return both ends of the range and, if requested, its middle."""
+        """Return both ends of the range and, if ``midpoint`` is true, the middle of the range."""
         middle = [(self.low + self.high) / 2] if midpoint else []
         return tuple(self.named_at(number) for number in (self.low, self.high, *middle))
 

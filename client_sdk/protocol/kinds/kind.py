@@ -214,7 +214,7 @@ class Kind(ABC):
         """Return the input for an answer, for a channel with ``inputs`` inputs.
 
         Raises:
-            DomainError: if the answer is invalid; the error does not contain it.
+            DomainError: if the answer is invalid; the error does not contain the answer.
         """
 
     @abstractmethod

@@ -158,7 +158,7 @@ class Subset(Kind):
         return tuple(self.values[member] for member in self.members(answer))
 
     def samples(self) -> Iterable[object]:
-        """Return the empty set, and every set with a single value."""
+        """Return the empty set, and every set of a single value."""
         return [(), *((member,) for member in self.values)]
 
     def extremes(self, *, midpoint: bool = False) -> Sequence[NamedAnswer]:  # noqa: ARG002 used by kinds of numbers

@@ -18,8 +18,8 @@ differences. Units whose quotient is such a unit form a *coset*. One unit of eac
 a multiplier.
 
 If v is prime, the greatest common divisor is always 1, so that every starter is balanced. The
-starter is a union of cosets of a group of units, which keeps the number of multipliers low (Wilson
-1972, "Cyclotomy and difference families in elementary abelian groups", section 3).
+starter is a union of cosets of a group of units. Therefore few multipliers are needed (Wilson 1972,
+"Cyclotomy and difference families in elementary abelian groups", section 3).
 
 If v is not prime, the design combines several random starters with integer weights. With these
 weights, differences occur equally often, whatever divisor they have in common with v. More starters

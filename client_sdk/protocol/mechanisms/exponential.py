@@ -1,8 +1,8 @@
 """Exponential mechanism: a device reports more useful values more often.
 
 The probability of reporting y for the true value x is proportional to e**(scale * u(x, y)), where u
-is the utility. In the sources, the scale is epsilon / (2 sensitivity), which wastes up to half of
-epsilon. This module uses the largest scale at which no report is more than e**epsilon times as
+is the utility. In the sources, the scale is epsilon / (2 sensitivity). This scale wastes up to half
+of epsilon. This module uses the largest scale at which no report is more than e**epsilon times as
 likely for one true value as for another. The ratios are computed from the channel's integers.
 
 Sources: McSherry & Talwar 2007, "Mechanism design via differential privacy", section 3; Dwork &

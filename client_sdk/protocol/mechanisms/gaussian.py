@@ -6,7 +6,7 @@ requested delta. (The textbook's sigma = sqrt(2 ln(1.25 / delta)) / epsilon is v
 epsilon 1.)
 
 Delta is not the probability that a report reveals more than epsilon. That probability is at least
-delta, and usually several times delta. `Gaussian.chance_beyond` computes it.
+delta, and usually several times delta. `Gaussian.chance_beyond` computes that probability.
 
 Sources: Canonne, Kamath & Steinke 2020, "The discrete Gaussian for differential privacy", section 2
 (the distribution); Balle & Wang 2018, "Improving the Gaussian mechanism for differential privacy:

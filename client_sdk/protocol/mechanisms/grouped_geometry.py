@@ -15,7 +15,7 @@ q - 1 more points. Every block that contains the two points contains the whole l
 a device's two texts and a third cell are on one line, the third cell's estimated share is too
 small. The error is at most about 2/q of the share of devices that have both texts. In each group, a
 given third cell is on this line with probability (q - 1)/K. The estimator corrects the average
-error. Two texts share a cell with probability 1/K, which causes larger errors.
+error. Two texts share a cell with probability 1/K. Shared cells cause larger errors.
 
 There are two types of groups. A *level* is a group that hashes only the leading bits of a text, to
 discover frequent texts step by step. Each level hashes more bits than the previous level. A

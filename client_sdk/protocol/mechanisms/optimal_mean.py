@@ -152,7 +152,7 @@ class OptimalMean(Channel):
         return band, self.resolution // self.steps[band] * (given - self.knots[band])
 
     def likeliest(self, symbol: int) -> Sequence[int]:
-        """Return the inputs that always get a band with the symbol."""
+        """Return the inputs that always get a band that contains the symbol."""
         first, last = (min(max(symbol + end, 0), len(self.steps)) for end in (1 - self.width, 0))
         return range(self.knots[first], self.knots[last] + 1)
 

@@ -20,7 +20,7 @@ another block, where r is:
 
 For m = 4, at most 4 of the 6 pairs favor a block, and r is 1 + 1.5 (e**epsilon - 1). For m = 2 or
 3, the channel is nearly optimal: a block favored by a pair of the set is exactly e**epsilon times
-as likely as a block without elements of the set.
+as likely as a block that contains no element of the set.
 
 Elements are points of the projective geometry PG(t-1, q). Each block consists of the elements on
 one hyperplane. No three elements lie on a line. Therefore every element, every pair and every

@@ -13,9 +13,9 @@ for a new edition.
 
 The second step is called instantaneous. The instantaneous step randomizes the permanent answer for
 each report, with the metric's epsilon. The metric's epsilon limits what one more report reveals
-after any earlier reports. A single report through both steps has a smaller epsilon, which cannot be
-added up over reports. After many reports, the permanent answer may be known. Only the instantaneous
-step then protects the next report.
+after any earlier reports. A single report through both steps has a smaller epsilon. This smaller
+epsilon cannot be added up over reports. After many reports, the permanent answer may be known. Only
+the instantaneous step then protects the next report.
 """
 
 from __future__ import annotations

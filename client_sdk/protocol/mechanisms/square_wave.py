@@ -95,7 +95,7 @@ class SquareWave(Channel):
         return Fraction(self.weight(symbol, given), self.total)
 
     def likeliest(self, symbol: int) -> Sequence[int]:
-        """Return the inputs with the symbol in their bands."""
+        """Return the inputs whose bands contain the symbol."""
         return range(max(0, symbol - self.width + 1), min(self.inputs, symbol + 1))
 
     def perturb(self, value: int, coins: Coins) -> int:

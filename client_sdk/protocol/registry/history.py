@@ -86,7 +86,7 @@ def unknown_stops(registry: Registry) -> list[str]:
 
 
 def with_releases(registry: Registry, releases: Sequence[Release], history: Path) -> Registry:
-    """Return the registry with the former metrics from its history."""
+    """Return a registry to which the former metrics in ``releases`` are added."""
     require_same_app(registry, releases, history)
     return with_former(registry, releases)
 
@@ -116,7 +116,7 @@ def releases_in(history: Path) -> tuple[Release, ...]:
 
 
 def with_former(registry: Registry, releases: Sequence[Release]) -> Registry:
-    """Return the registry with the former metrics, which only earlier releases contain.
+    """Return a registry to which the former metrics are added. Only ``releases`` contain them.
 
     Former metrics are sorted by their last release. `Registry.newcomers` are present metrics that
     some release lacks or defines with another meaning.

@@ -56,11 +56,11 @@ MOST_SHOWN: Final = 3
 
 
 class Former(NamedTuple):
-    """A former metric, which only apps of earlier releases still answer.
+    """A former metric, which only older versions of the app still answer.
 
     Attributes:
         metric: the former definition.
-        since: the day of the first release with the metric.
+        since: the day of the first release that contains the metric.
         until: the day of the release that replaced or removed the metric; None if the history lacks
             that release.
         then: the new definition; None if the metric was removed.
@@ -187,7 +187,7 @@ class Registry:
         """Return a sentence for each reason not to release the registry; empty if there is none.
 
         A reason is a ceiling that may prevent the first answer to a present metric, or an exceeded
-        limit of `registry.limits` without an explanation in ``[budget] accept``.
+        limit of `registry.limits` that ``[budget] accept`` does not explain.
         """
         from client_sdk.protocol.registry.limits import excesses  # noqa: PLC0415 takes 1 ms, and only developers need it
 

@@ -59,7 +59,7 @@ class Sentences:
         return re.sub(_PLACEHOLDER, lambda match: words.get(match[1], match[0]), self.texts[key])
 
     def __contains__(self, key: str) -> bool:
-        """Whether there is a sentence with a key."""
+        """Whether a key has a sentence."""
         return key in self.texts
 
     def date(self, day: date) -> str:
