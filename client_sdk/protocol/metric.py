@@ -183,8 +183,8 @@ def _edition(metric: Metric, stratum: str) -> str:
     """Return the digest of everything that determines the meaning of a report.
 
     Devices must not draw new random answers if a change leaves the meaning of reports unchanged.
-    Therefore the digest excludes texts for people, owner, expiry, consent, sensitivity, publication
-    and the list of strata. The digest includes a report's stratum, so that each stratum has
+    Therefore the digest excludes owner, expiry, consent, sensitivity, publication, the list of
+    strata, and texts for people. The digest includes a report's stratum, so that each stratum has
     separate tallies. Trials have separate editions, too.
     """
     meaning: dict[str, object] = {

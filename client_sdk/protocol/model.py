@@ -419,7 +419,7 @@ class CrossedModel(_OfFeatures):
 
     @classmethod
     def with_bins(cls, observation: Observation, bins: int = BINS) -> CrossedModel:
-        """Return the model with ``bins`` equal parts of each number's range."""
+        """Return the model that divides each number's range into ``bins`` equal parts."""
         return cls(replace(observation, features=tuple(replace(each, bins=bins) for each in observation.features)))
 
     @property

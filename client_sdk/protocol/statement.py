@@ -154,8 +154,8 @@ def _bullets(lines: Iterable[str]) -> list[str]:
 def _how(registry: Registry, totals: dict[Horizon, str], say: Sentences) -> Iterator[str]:
     """Yield the first paragraphs of the page, about randomization and protection.
 
-    In a browser, users may delete the app's storage. The first paragraph then states the limit that
-    applies even after such a deletion, because no other limit is certain.
+    For browsers, the first paragraph states the limit that applies even after users delete the
+    app's storage, because no other limit is certain.
     """
     budget = registry.budget
     if budget.may_be_wiped:

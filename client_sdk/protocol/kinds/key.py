@@ -28,7 +28,10 @@ def listing(items: Schema, least: int, most: int | None = None) -> Schema:
 
 
 def closed(properties: dict[str, Schema], required: int) -> Schema:
-    """Return the schema of a table with no other keys. The first ``required`` keys must be set."""
+    """Return the schema of a table that allows only the keys in ``properties``.
+
+    The first ``required`` keys must be set.
+    """
     return {
         "type": "object",
         "properties": properties,

@@ -109,7 +109,7 @@ class Kind(ABC):
 
     Attributes:
         name: the kind's name in a registry.
-        keys: the keys of a metric's table that belong to the kind.
+        keys: those keys of a metric's table that belong to the kind.
         refused: the keys that the kind does not allow, each with an error message.
         rule: the JSON Schema of the rules for combinations of the kind's keys; empty for most
             kinds.

@@ -202,7 +202,7 @@ def balanced_choice(inputs: int, odds: Fraction) -> Design | None:
 
 
 def _designs(family: _Family, inputs: int, odds: int) -> Iterator[Design]:
-    """Yield the designs of a family with block sizes near the best block size."""
+    """Yield those designs of a family whose block size is near the best block size."""
     points, order = family.points, family.order
     below = points * UNIT // (UNIT + odds) // order * order
     sizes = {below, below + 1, below + order, below + order + 1} if order > 1 else {below, below + 1}

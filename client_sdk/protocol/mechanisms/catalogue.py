@@ -1,6 +1,6 @@
 """The catalog of mechanisms, and the choice of a mechanism for each metric.
 
-A registry may name a metric's mechanism. A version of Hearsay without this mechanism refuses the
+A registry may name a metric's mechanism. A version of Hearsay that lacks this mechanism refuses the
 metric, because a registry must have the same meaning in every version.
 
 With ``mechanism = "auto"``, this module chooses the mechanism. Within one schema number of the
@@ -46,8 +46,8 @@ class ChannelRequest(NamedTuple):
     Attributes:
         kind: the definition of the possible answers.
         epsilon: the requested epsilon.
-        has_no_answer: whether the channel has an input for "no answer". Devices then also report if
-            nothing was recorded.
+        has_no_answer: whether the channel has an input for "no answer". If so, devices also report
+            about windows in which nothing was recorded.
         delta: the metric's delta; None if unset.
         utility: the metric's table of utilities; None if unset.
     """
@@ -91,9 +91,9 @@ class Mechanism(NamedTuple):
         builder: the channel's class, written as ``module:class``. The module is imported on first
             use, so that a device loads only the mechanisms of its registry.
         shape: the supported form of inputs, one of `Kind.shapes`.
-        statistics: the statistics of numbers that can be estimated from reports, such as ``mean``;
-            empty if inputs are not numbers.
-        options: the keys of a metric's table that only this mechanism uses, such as ``delta``.
+        statistics: the statistics that can be estimated from reports about numbers, such as
+            ``mean``; empty if inputs are not numbers.
+        options: those keys of a metric's table that only this mechanism uses, such as ``delta``.
         is_permanent: whether the mechanism supports permanent answers. A device draws a permanent
             answer once and reuses it in later reports. Each input of such a mechanism is an answer
             or an end of a range.

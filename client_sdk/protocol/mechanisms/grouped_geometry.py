@@ -265,7 +265,7 @@ class Group:
     multipliers: tuple[int, ...]
 
     def cell(self, received: int, cells: int) -> int:
-        """Return the cell, from 0 to ``cells`` - 1, of a text with leading bits ``received``."""
+        """Return the cell (0 to ``cells`` - 1) of a text whose leading bits are ``received``."""
         return self.hashed(received) % cells
 
     def hashed(self, received: int) -> int:

@@ -284,9 +284,9 @@ class PairGeometry(Channel):
         * blocks with both elements
         * blocks with neither element
 
-        A vector defines a block's hyperplane: the points with inner product 0. Multiples of the
-        vector define the same hyperplane. The function computes the multiple whose products with
-        the two elements are (0, 1), (1, 0), (0, 0) or (1, c), where c is from 1 to q - 1. All
+        A vector defines a block's hyperplane: the points whose inner product with the vector is 0.
+        Multiples of the vector define the same hyperplane. The function computes the multiple whose
+        products with the two elements are (0, 1), (1, 0), (0, 0) or (1, c), where c is not 0. All
         coordinates of this multiple but two are free, and ``place`` determines their values. The
         products with the two elements determine the other two coordinates. One of them is at the
         position of the first element's leading 1. The other is the first coordinate in which the

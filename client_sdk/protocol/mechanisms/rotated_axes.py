@@ -180,7 +180,7 @@ class RotatedAxes(Channel):
         """Return the symbol to report for ``value``, an encoded vector of D integers.
 
         A favored axis and another axis are always drawn. If only one axis were drawn, the duration
-        would reveal whether the axis is favored.
+        would reveal whether the reported axis is favored.
         """
         rotation = coins.below(self.rotations)
         favoured = self.favoured_axes(shifted(value, rotation, self.window))

@@ -59,7 +59,7 @@ class SquareWave(Channel):
 
     @classmethod
     def within(cls, epsilon: RequestedEpsilon, points: int = POINTS, most: int = COIN_SCALE) -> Self:
-        """Return the channel with the best band and the largest weights up to this epsilon."""
+        """Return the channel that has the best band, and the largest weights for this epsilon."""
         odds, width = epsilon.odds, best_width(points, epsilon.odds)
         light = int(most / (width * odds + points - 1))
         if light < 1:

@@ -67,7 +67,7 @@ class Sentences:
         return self("number.date", year=f"{day:%Y}", month=f"{day:%m}", day=f"{day:%d}")
 
     def code(self, kind: str, code: str) -> str:
-        """Return the words for a code, such as a metric's name; the code if there are no words."""
+        """Return the words for a code such as a metric's name, or the code if it has no words."""
         return self.texts.get(f"{kind}.{code}", code)
 
     def number(self, number: Fraction | int, decimals: int = 0) -> str:

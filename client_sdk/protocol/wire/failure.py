@@ -110,7 +110,7 @@ _ORDER: Final = list(Failure)
 
 
 def failure_of(error: BaseException) -> Failure:
-    """Return the reason for an error, or for an error that it wraps."""
+    """Return the reason for an error, or for another error that ``error`` wraps."""
     causes = {cause for inner in _wrapped(error, set()) if (cause := _cause(inner)) is not None}
     return min(causes, key=_ORDER.index, default=Failure.OTHER)
 
