@@ -36,7 +36,7 @@ def is_number(value: object) -> TypeGuard[int | Decimal]:
 
 
 def is_moderate(number: int | Decimal) -> bool:
-    """Whether a finite number is 0, or its exponent of ten is within `MAX_EXPONENT` of 0."""
+    """Whether the absolute exponent of ten of a number is at most `MAX_EXPONENT`; true for 0."""
     return not number or abs(Decimal(number).adjusted()) <= MAX_EXPONENT
 
 

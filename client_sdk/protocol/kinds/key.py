@@ -88,7 +88,7 @@ class Key(NamedTuple):
         name: the key's spelling in the file.
         schema: the JSON Schema of the value, for all kinds.
         description: a phrase for editors and for the reference page.
-        required: whether every metric must set the key, provided that its kind has the key.
+        required: whether a metric must set the key, if the metric's kind has the key.
         read: returns the key's value in a table, given the values of earlier keys. For a missing or
             invalid value, the function returns None. The function adds mistakes to the table.
         narrower: the JSON Schema for a kind that allows fewer values than ``schema``; None if the
