@@ -93,8 +93,8 @@ class Consenting(Disclosure):
     def forget(self) -> None:
         """Opt out: wipe queue, history, counts and secret, but not the record of spent budget.
 
-        For past windows, the file then contains only the total cost, without metrics or days.
-        Afterwards, `consent` is False, even if this method raises an error.
+        Of past windows, the ledger's file then contains only the total cost, and neither metrics
+        nor days. Afterwards, `consent` is False, even if this method raises an error.
 
         >>> telemetry.forget()
         >>> telemetry.consent
@@ -134,7 +134,7 @@ class Consenting(Disclosure):
             self._begin()
 
     def _agree_at_start(self, path: Path, agreed: Consent) -> None:
-        """Apply the consent passed by the app to the ledger, before anything else is written.
+        """Store whether the user agrees, and delete the data that the consent does not cover.
 
         When this method returns, the data that the consent does not cover is deleted. With a slow
         disk or a busy ledger, the data is deleted later, but before anything else is written.
@@ -184,4 +184,4 @@ class Consenting(Disclosure):
 
 
 def _nothing(_: object) -> None:
-    """Do nothing. As a ledger job, this function triggers the work of `LedgerThread.do_first`."""
+    """Do nothing. Any job of the ledger thread first does the work of `LedgerThread.do_first`."""

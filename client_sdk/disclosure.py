@@ -183,8 +183,8 @@ class Disclosure:
     def dropped(self) -> dict[str, int]:
         """Return how many answers and reports were dropped, by reason.
 
-        With the user's consent, each answer to `record` is counted here, is in `history`, or still
-        waits. Only a second answer in the same window (``ALREADY_RECORDED``) is not counted.
+        With the user's consent, each answer passed to `record` is counted here, is in `history`, or
+        still waits. Only a second answer in the same window (``ALREADY_RECORDED``) is not counted.
         Answers are counted by the result of the call: ``out_of_budget``, ``not_asked``,
         ``stopped``, ``expired``, ``busy`` or ``unavailable``. If a process is killed, its counts of
         the last minute are lost.

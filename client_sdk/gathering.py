@@ -53,7 +53,7 @@ class Gathering(Disclosure):
             metric: the name of a metric of kind ``count``.
             by: the number to add, at least 0. The sum is capped at the metric's ``max``. A random
                 number replaces a value that is not a whole number, as a random answer replaces an
-                invalid answer to `record`.
+                invalid answer passed to `record`.
 
         Returns:
             ``COUNTED``, or the reason why nothing was counted, within 100 ms. After ``BUSY``, the
@@ -114,8 +114,8 @@ class Gathering(Disclosure):
         Only the calendar decides when the function is called: immediately if the current window has
         no report yet, and within six hours after a later window begins. If the app runs in several
         processes, only one of them calls its function. The function runs in a separate thread. The
-        function's return value is handled like an answer to `record`. The report is sent within a
-        minute. During the first seven seconds, even a `flush` does not send the report.
+        function's return value is handled like an answer passed to `record`. The report is sent
+        within a minute. During the first seven seconds, even a `flush` does not send the report.
 
         The report is sent at the same instant whatever the function does. The function fails if it
         returns None, raises an exception, or takes more than 5 s. The SDK then reports "no answer"

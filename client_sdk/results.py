@@ -332,7 +332,7 @@ class Rule(StrEnum):
 
 
 class Decision(NamedTuple):
-    """Whether an app may report, and why. Pass it to a `client_sdk.Telemetry` as ``consent``.
+    """A decision whether an app may report. `client_sdk.Telemetry` takes a decision as ``consent``.
 
     Attributes:
         consent: what the user has agreed to, or `SUPPRESSED`.

@@ -23,10 +23,11 @@ from client_sdk.protocol.model import ModelFeature
 from client_sdk.protocol.vector import UNIT
 
 SCHEMA: Final = 1
-"""The schema of the file, which docs/reference/reports.md describes."""
+"""The version of the format of a model's file. docs/reference/reports.md describes the format."""
 
 LABELS: Final = {"boolean": True, "number": False}
-"""Says for each kind of label whether the label is yes or no. A model predicts the label."""
+"""The *label* is the value that a model predicts. For each kind of label, says whether the label is
+yes or no."""
 
 
 class ShippedModelError(HearsayError):
@@ -35,13 +36,14 @@ class ShippedModelError(HearsayError):
 
 @dataclass(frozen=True, slots=True)
 class ShippedModel:
-    """The data that an app needs to predict: the intercept and the weights of each feature.
+    """The data that an app needs to predict: the intercept, and each feature's weights.
 
     Attributes:
         name: the metric that trained the model.
         intercept: the constant term of the weighted sum.
-        norm: the maximum norm of the vector of scaled features. Longer vectors are shortened. None
-            if the values of each feature are grouped into ranges or categories, called *cells*.
+        norm: the maximum norm of the vector of scaled features. Longer vectors are shortened to
+            this norm. None if the values of each feature are grouped into ranges or categories,
+            called *cells*.
         features: the features, in the registry's order.
         weights: for each feature, one weight per coordinate of the scaled feature or, if ``norm``
             is None, one weight per cell.

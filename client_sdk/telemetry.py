@@ -126,13 +126,13 @@ class Telemetry(Gathering, Consenting):
         Raises:
             RegistryError: if ``registry`` is a path, and the file is missing or contains mistakes.
             ValueError: if ``collector`` is not an http or https URL, or has a query, fragment, user
-                name or blanks; if it is an http URL of another machine without
-                ``allow_plain_http``; if ``data_dir`` is an empty string, begins with ``~`` or
-                contains a NUL; if ``upload_key`` is not printable ASCII without blanks; if a
+                name or blanks; if ``collector`` is an http URL of another machine, and
+                ``allow_plain_http`` is false; if ``data_dir`` is an empty string, begins with ``~``
+                or contains a NUL; if ``upload_key`` is not printable ASCII without blanks; if a
                 fraction in ``warn_at`` is not above 0, or is above 1; if ``coins`` are passed
                 without a ``transport``; if ``sender`` is neither "thread" nor "process", or is
-                "process" without a ``data_dir`` or with a ``transport``; if ``strata`` names an
-                undefined variable; or if a ``trial`` uses a remote collector without
+                "process" although ``data_dir`` is None or a ``transport`` is passed; if ``strata``
+                names an undefined variable; or if a ``trial`` uses a remote collector without
                 HEARSAY_TRIAL=1.
             TypeError: if ``registry`` is neither a registry nor a path; if ``data_dir`` is neither
                 None nor a path; if ``consent`` is neither a bool nor a set of strings; if

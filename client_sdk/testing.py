@@ -208,10 +208,10 @@ def answers(*, consent: bool | AbstractSet[str] | None = None) -> Iterator[Answe
 
 
 def call_due(telemetry: Telemetry) -> None:
-    """Call the functions of `Telemetry.provide` that are due by the device's clock.
+    """Call the functions that the app passed to `Telemetry.provide` and that are due now.
 
-    When this function returns, the answers are in the ledger. The reports are sent within a minute
-    by the device's clock.
+    The device's clock determines which functions are due. When `call_due` returns, the answers are
+    in the ledger. The reports are sent within a minute on the device's clock.
     """
     provider = telemetry._processes.current.provider  # noqa: SLF001 the SDK itself offers no such handle
     if provider is not None:
@@ -224,7 +224,7 @@ def _call_at_once(telemetry: Telemetry, metric: str, function: Callable[[], obje
 
 
 def _keeping(original: Callable[..., None], recorded: Answers) -> Callable[..., None]:
-    """Return a constructor of `Telemetry` that, without a transport, keeps all data in memory."""
+    """Return a constructor of `Telemetry`. If no transport is passed, all data stays in memory."""
 
     @wraps(original)
     def keeping(*arguments: object, **options: object) -> None:

@@ -1,4 +1,4 @@
-"""Runs a trial of an app, which prints each step of an answer on standard error.
+"""Runs a trial of an app, and prints each step of an answer on standard error.
 
 Trials are for developers. Only a trial shows true answers; no other part of the SDK does. A trial
 prints true answers on standard error only, never through ``logging``, which may write to a file or
@@ -53,7 +53,7 @@ _NOTHING: Final = object()
 
 
 class Trial(Gathering, Consenting):
-    """The methods of a `client_sdk.Telemetry` in a trial, which send at once and print each step.
+    """Methods of a `client_sdk.Telemetry` in a trial. They send at once and print each step.
 
     In the method resolution order, this class comes before `Telemetry`, and calls the methods of
     `Telemetry`. The ledger is in a separate folder, and only the trial's collector counts the

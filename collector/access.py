@@ -78,7 +78,7 @@ class AccessKey:
 
 @dataclass(frozen=True, slots=True)
 class Access:
-    """All keys of a collector, in the file's order.
+    """All keys of a collector, in the order of the access file.
 
     Attributes:
         uploads_are_open: whether anybody may report. The access file must permit this explicitly.
@@ -129,7 +129,7 @@ UPLOADS_RULE = (
     'is missing, and there is no upload key: above the first [[key]], write uploads = "open" to let anyone '
     'report, or uploads = "keys" to accept uploads from relays only'
 )
-"""The error for a file without an upload key that does not say who may report.
+"""The error for a file that lists no upload key and does not say who may report.
 
 Without this error, removing the last upload key could open uploads to everybody by accident.
 """

@@ -108,7 +108,7 @@ def create_app(  # noqa: PLR0913 the collector's settings, by name
         grace_s: how long a window accepts reports after its end, in seconds.
         snapshot_interval_s: minimum number of seconds between two snapshots of open windows.
         clock: returns Unix seconds.
-        counters: counts requests for the metrics.
+        counters: counts requests, for the Prometheus metrics.
     """
     app = Application(__name__, static_folder=None)
     counters = counters or WorkerCounters()

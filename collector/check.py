@@ -44,7 +44,7 @@ from collector.store.strata import lost_editions, lost_words, own_editions
 from collector.store.tally_memory import TallyMemory, free_bytes
 
 LEAST_FREE_BYTES = 10**9
-"""Free disk space, in bytes, in addition to twice the size of the store's files.
+"""The required free disk space, in bytes, in addition to twice the size of the store's files.
 
 A rewrite of the append-only file needs space for a new file next to the old one.
 """

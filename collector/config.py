@@ -45,7 +45,8 @@ therefore occupy all threads.
 """
 
 LEAST_STORE_BYTES = 16 * 2**20
-"""The store's minimum memory. An empty store needs about 1 MB, and each client needs more."""
+"""The store's minimum memory. An empty store needs about 1 MB, and each client needs additional
+memory."""
 
 SIZE = re.compile(r"([0-9]{1,15})([KMGT]?)")
 

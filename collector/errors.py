@@ -22,7 +22,7 @@ class StoreFullError(StoreUnavailableError):
 
 
 class QuotaExceededError(HearsayError):
-    """The upload would exceed its daily allowance. The store kept nothing of the upload."""
+    """The upload would exceed its key's daily allowance. The store kept nothing of the upload."""
 
 
 def require(holds: bool, problem: str) -> None:  # noqa: FBT001 calls read like a sentence

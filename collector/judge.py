@@ -18,7 +18,7 @@ from client_sdk.protocol.wire.report import Upload
 from client_sdk.protocol.wire.verdict import CLOCK_SKEW_S, Refusal
 
 IDS_OUTLIVE_S = 86_400
-"""How long an upload's id is remembered after its last window has closed, in seconds.
+"""How long, in seconds, an upload's id is remembered after the upload's last window has closed.
 
 If a response is lost just before the window closes, the device can send the upload again and get
 the same verdict.
@@ -163,8 +163,8 @@ def judge(  # noqa: PLR0913 the settings by name
         now_s: the current time (Unix seconds).
         grace_s: how long a window accepts reports after its end, in seconds.
         once: all editions that collectors on this store have ever accepted, as METRIC:EDITION. If
-            the registry lacks one of these editions, its reports come from an older app. Reports of
-            any other unknown edition come from a newer app.
+            the registry lacks one of these editions, reports of this edition come from an older
+            app. Reports of any other unknown edition come from a newer app.
         allowance: the allowance to which the counted reports are charged, or None.
     """
     rule = _rules(registry, now_s, grace_s, once)

@@ -1,4 +1,4 @@
-"""Detects that this host's clock may be wrong, because every report is refused for its window.
+"""Suspects that this host's clock is wrong if every report is refused because of its window.
 
 A store on the same host has the same clock, so comparing the two clocks would show nothing. The
 reports reveal a wrong clock. If only some devices have wrong clocks, other reports are still
@@ -45,7 +45,7 @@ class WindowVerdicts(NamedTuple):
 
 
 class OwnClockWatch:
-    """Suspects the clock after `SUSPICIOUS` consecutive reports were refused for their windows.
+    """Suspects the clock after `SUSPICIOUS` consecutive refusals because of windows.
 
     Refused reports are consecutive if no check between them found an accepted report. The log says
     when the suspicion begins and ends.

@@ -10,7 +10,7 @@ its counts were complete.
 
 During a retirement, the set ``{shard}:going`` contains the tally's name (see
 `collector.store.keys`). The next retirement finishes an interrupted retirement. Meanwhile, readers
-get none of the metric's tallies in that window (see `RedisStore`).
+get no tally of the same metric and window (see `RedisStore`).
 """
 
 from __future__ import annotations

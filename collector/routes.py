@@ -32,7 +32,7 @@ from collector.store.store_protocol import (
 from collector.store.strata import folded, own_editions
 
 SPARSE_FROM = 1024
-"""The minimum number of symbols with which a tally may be sent without its zeros.
+"""The minimum number of symbols of a tally that may be sent without its zeros.
 
 A tally with fewer symbols takes only a few kilobytes.
 """
@@ -215,7 +215,7 @@ _NEEDS = {
 
 
 def require_key(environ: Mapping[str, Any], access: Access, role: Role) -> AccessKey:
-    """Return the key with the secret that a WSGI request contains.
+    """Return the key whose secret a WSGI request contains.
 
     Raises:
         ProblemError: 401 if the request contains no known key, 403 if its key has another role.

@@ -154,7 +154,7 @@ def running_store(config: CollectorConfig, registry: Registry) -> Iterator[Runni
 
 
 def require_known_editions(store: RedisStore, registry: Registry, *, grace_s: int) -> None:
-    """Refuse a registry that lacks an edition with reports in an open window.
+    """Refuse a registry that lacks an edition that has reports in an open window.
 
     Raises:
         ConfigError: if an edition is missing. The message names the editions.

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     import sqlite3
 
 LOOK_DEADLINE_S = 5.0
-"""How long, in seconds, a check of the budget waits for the ledger before it is skipped."""
+"""How long, in seconds, a check of the budget waits for the ledger before the check is skipped."""
 
 
 def _fractions(warn_at: Sequence[float]) -> list[float]:

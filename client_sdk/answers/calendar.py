@@ -1,8 +1,8 @@
 """Decides what a device must do at a given time.
 
 The decisions depend on the registry and the calendar, never on an answer. `client_sdk.answers.dues`
-carries out the decisions. A *slot* is a charge to the device's budget that is made when a window
-begins, with or without an answer.
+carries out the decisions. A *slot* charges the device's budget when a window begins, with or
+without an answer.
 """
 
 from collections.abc import Iterable

@@ -1,4 +1,4 @@
-"""The user's consent, which covers all metrics, no metrics, or the metrics with some purposes.
+"""The user's consent, which covers all metrics, no metrics, or the metrics of certain purposes.
 
 A set of purposes covers a metric if it contains all purposes of the metric. A metric that has no
 purpose is covered only by full consent.
@@ -24,7 +24,7 @@ def consent_of(value: object) -> Consent:
     """Return the user's consent from the value that the app has passed.
 
     Raises:
-        TypeError: if ``value`` is neither a bool, nor a set of strings, nor a decision. A single
+        TypeError: if ``value`` is neither a bool, nor a set of strings, nor a `Decision`. A single
             string is refused, too, because it would be read as a set of letters.
     """
     if isinstance(value, Decision):
@@ -44,7 +44,7 @@ def covers(consent: Consent, metric: Metric | None) -> bool:
 
 
 def groups_of(metrics: Mapping[str, Metric]) -> dict[str, str]:
-    """Map each metric with purposes to one text that lists its purposes."""
+    """Map each metric that has purposes to a text that lists its purposes."""
     return {name: " ".join(sorted(metric.consent)) for name, metric in metrics.items() if metric.consent}
 
 

@@ -167,7 +167,7 @@ class CountReports(NamedTuple):
     def report_ended(
         self, connection: sqlite3.Connection, coins: Coins, instant_s: float, randomize: Randomize
     ) -> bool:
-        """Report the counts of ended windows; return whether counts were deleted from the file."""
+        """Report the counts of ended windows; return whether any count was deleted from disk."""
         for ended in self.counts.ended(self.registry, instant_s):
             if self._report(connection, coins, ended, instant_s, randomize) is not Recorded.QUEUED:
                 # keep the count in memory if its report was queued: this transaction may still fail

@@ -1,9 +1,9 @@
 """Does the work that is due because time has passed, such as charges for new windows.
 
-A *slot* is a charge to the device's budget that is made when a window begins, with or without an
-answer. If the metric has a *fill* (the input that ``fill_in`` in the registry reports for "no
-answer"), the same transaction also queues a report that says "no answer". A later answer only
-replaces the symbol in this report. Counts are reported after their window has ended.
+A *slot* charges the device's budget when a window begins, with or without an answer. If the metric
+has a *fill* (the input that ``fill_in`` in the registry reports for "no answer"), the same
+transaction also queues a report that says "no answer". A later answer only replaces the symbol in
+this report. Counts are reported after their window has ended.
 
 No decision depends on an answer. Consider two devices that have the same registries and are used at
 the same times. Only one of them records an answer. For metrics with a fill, the reports of both
@@ -88,7 +88,7 @@ def fill_in(
     coins: Coins,
     randomize: Callable[[Metric, object], Randomized],
 ) -> None:
-    """Queue a "no answer" report for each charge that has no report, if its metric has a fill.
+    """Queue a "no answer" report for each unreported charge, if its metric has ``fill_in``.
 
     ``asked`` returns the metric for a slot's metric name, edition and window, or None if the device
     no longer answers the metric. ``randomize`` randomizes an answer to a metric.
@@ -114,7 +114,7 @@ def fill_slot(connection: sqlite3.Connection, key: SlotKey) -> None:
 
 
 def close_ended(connection: sqlite3.Connection, instant_s: float) -> None:
-    """Mark each charge that has no report as reported if its window has ended.
+    """Mark each charge as reported if it has no report and its window has ended.
 
     No later answer can then use the charge.
     """

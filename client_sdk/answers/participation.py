@@ -54,8 +54,9 @@ def open_slots(  # noqa: PLR0913 what the selection depends on
     """Charge each metric that this device answers in a window, once for each window.
 
     ``instant_s`` determines the day and month of the charges. ``is_covered`` returns whether the
-    user has agreed to a metric. Metrics without consent are neither charged nor replaced.
-    Otherwise, users who often change their consent would answer more metrics than other users.
+    user has agreed to a metric. Metrics that the user has not agreed to are neither charged nor
+    replaced by other metrics. Otherwise, users who often change their consent would answer more
+    metrics than other users.
     """
     if connection.execute("SELECT 1 FROM slots WHERE window = ?", (window.text,)).fetchone():
         return

@@ -11,10 +11,10 @@ starts within a window. Before the call, one transaction does three things:
 Therefore the report is sent at the same time whatever the function does, even if the function ends
 the process.
 
-The return value is randomized immediately. A second transaction puts the symbol into the
-placeholder. The second transaction takes place `CALL_S` seconds after the claim or when the program
-ends, even without a return value. Therefore neither the ledger's file nor its timestamps reveal
-what the function did.
+The return value is immediately randomized to a symbol. A second transaction puts the symbol into
+the placeholder. The second transaction takes place `CALL_S` seconds after the claim or when the
+program ends, even without a return value. Therefore neither the ledger's file nor its timestamps
+reveal what the function did.
 """
 
 from __future__ import annotations
@@ -341,5 +341,5 @@ class Provider:
 
 
 def _none(definition: Metric) -> Callable[[Coins], Any]:
-    """Return a function that draws the input for "no answer": the fill, or a random input."""
+    """Return a function that draws the "no answer" input: the metric's fill, or a random input."""
     return definition.draw if definition.fill is None else partial(definition.encode, definition.fill.answer)

@@ -269,7 +269,7 @@ SHELLS: Mapping[str, Callable[[Words], str]] = {"bash": _bash, "zsh": _zsh, "fis
 
 
 def release(path: Path, into: Path | None, day: date | None, today: date, *, only_checks: bool) -> Outcome:
-    """Add a registry to its history, unless a release with the same metrics is already there.
+    """Add a registry to its history, unless the history has a release with the same metrics.
 
     ``into`` is the history, by default the file next to the registry. ``day`` is the day of the
     release, by default today. If ``only_checks``, write nothing, and check that the registry is in

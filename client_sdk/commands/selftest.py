@@ -54,8 +54,8 @@ LOOKS: Final = 100_000
 """The number of readings of the clock, which together take a few hundredths of a second."""
 
 SET_S: Final = 1.0
-"""The largest drift, in seconds, between the wall clock and the monotonic clock during the check.
-Imprecise clocks and a busy processor cause smaller differences."""
+"""The largest accepted drift, in seconds, between the wall clock and the monotonic clock during the
+check. Imprecise clocks and a busy processor cause smaller differences."""
 
 DESCRIPTORS: Final = 256
 """The number of file descriptors that a child process examines to find an inherited ledger. A

@@ -14,7 +14,7 @@ few hundred requests a second. Each upload has its own back-off, and is tried tw
 average. A device with four failing uploads therefore makes eight requests an hour."""
 
 Uniform = Callable[[float, float], float]
-"""A source of random delays: returns a random float between two given floats."""
+"""A source of random delays: ``uniform(a, b)`` returns a random float from a to b."""
 
 
 def jitter(low: float, high: float) -> float:
@@ -25,8 +25,9 @@ def jitter(low: float, high: float) -> float:
 def next_delay_s(failures: int, least_s: float, uniform: Uniform) -> float:
     """Return the seconds to wait before the next attempt, after ``failures`` failures in a row.
 
-    The result is the server's requested delay (``least_s``) plus a random delay. Devices that
-    failed together then do not retry together (Brooker 2015, "Exponential backoff and jitter").
+    The result is the delay that the server has requested (``least_s``) plus a random delay. Devices
+    that failed together then do not retry together (Brooker 2015, "Exponential backoff and
+    jitter").
     """
     doublings = min(failures, 32)  # beyond 32 the ceiling applies, and 2.0**failures would overflow
     return least_s + uniform(0.0, min(BACKOFF_CEILING_S, BACKOFF_BASE_S * 2.0**doublings))

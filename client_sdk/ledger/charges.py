@@ -1,9 +1,9 @@
 """Records what this device has spent: epsilon in billionths, and delta in units of 10**-18.
 
 A charge records its day. The amount spent within a period, such as a week, is the sum over the days
-of the period. A new registry with another kind of period therefore does not renew the budget. If
-the day of a charge is no longer known, the charge has a first and a last possible day. The charge
-then counts towards every period that contains a possible day.
+of the period. A new registry that has another kind of period therefore does not renew the budget.
+If the day of a charge is no longer known, the charge has a first and a last possible day. The
+charge then counts towards every period that contains a possible day.
 
 A charge and its report become durable together or not at all. The key of a charge consists of
 metric, edition and window. Each key allows one report. A *slot* is a charge that is made when a

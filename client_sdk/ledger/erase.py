@@ -1,9 +1,10 @@
 """Opting out: deletes everything in a ledger except the spent amounts.
 
 Without the spent amounts, the device could spend its budget again by opting out and in. A charge
-also contains its metric and its day, which are kept only for windows that have not ended. The
-charges of ended windows are added up, with a separate sum for each part of the past that a ceiling
-may distinguish. For example, a monthly ceiling needs the sum of the current month.
+also contains its metric and its day. The metric and the day are kept only until the window of the
+charge has ended. The charges of ended windows are added up, with a separate sum for each part of
+the past that a ceiling may distinguish. For example, a monthly ceiling needs the sum of the current
+month.
 
 If the user has only withdrawn a purpose, counts of other metrics may still be charged to windows of
 the last three days. Therefore these days, their weeks and their months have separate sums, too.
@@ -83,7 +84,7 @@ def _forget_participation(connection: sqlite3.Connection) -> None:
 
 
 def withdraw(connection: sqlite3.Connection, is_covered: Callable[[str], bool]) -> bool:
-    """Delete the data of each metric that has no consent; return whether counts were deleted.
+    """Delete the data that the consent does not cover; return whether counts were deleted.
 
     The secret is kept, because the other metrics need it. If the user agrees again and gives the
     same answer, the same permanent answer reveals less than a new permanent answer.

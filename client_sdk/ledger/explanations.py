@@ -8,7 +8,7 @@ from client_sdk.results import LedgerBusyError, LedgerError
 
 
 def explain(error: BaseException, path: Path | None) -> LedgerError:
-    """Turn any error into a `LedgerError` with a problem and advice."""
+    """Turn any error into a `LedgerError` that states the problem and gives advice."""
     if isinstance(error, LedgerError):
         return error
     name = path or "the ledger in memory"

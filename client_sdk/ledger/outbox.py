@@ -37,10 +37,10 @@ so only a bug can exceed the limit. At the limit, new uploads are not delayed, b
 to other uploads must not affect when they are sent."""
 
 MAX_SENT_ALONE = 4
-"""How often a temporarily refused report is sent again. The reports of a daily window are accepted
-on four days, and are sent again about once on each of these days. A collector that gets its new
-registry a day or two late still receives most reports. A collector that always refuses gets each
-report four more times."""
+"""The maximum number of times that a temporarily refused report is sent again. The reports of a
+daily window are accepted on four days, and are sent again about once on each of these days. A
+collector that gets its new registry a day or two late still receives most reports. A collector that
+always refuses gets each report four more times."""
 
 STARVED_S = 86_400
 """The time, in seconds, after which an upload that is due precedes new uploads. Otherwise, a

@@ -15,9 +15,9 @@ if TYPE_CHECKING:
 
 MAX_WAITING = 1000
 """The maximum number of reports in the queue. Ten daily metrics would need a hundred days to fill
-the queue, but windows close after three days. A longer queue is a sign of an error, which must not
+the queue, but windows close after three days. A longer queue is a sign of an error, and must not
 fill the user's disk. Reports that wait for the end of their window have a separate limit of the
-same size. Other reports then cannot displace the reports of metrics with a fill."""
+same size. Other reports then cannot displace the reports of metrics with ``fill_in``."""
 
 SPREAD_S = 60.0
 """The period, in seconds, in which a report is sent at a random time. The report's arrival then
@@ -39,7 +39,7 @@ class Leaving(NamedTuple):
 
 
 def enqueue(connection: sqlite3.Connection, report: Report, release_s: int = 0, leaves_s: float = 0.0) -> None:
-    """Put a report into the queue; it is not sent before ``release_s`` (Unix seconds).
+    """Put a report into the queue, to be sent at ``release_s`` (Unix seconds) or later.
 
     The report is sent at ``leaves_s``; only a flush sends it earlier. If the queue is full, the
     reports whose windows close first are dropped and counted.

@@ -1,4 +1,4 @@
-"""The random times at which unsettled uploads are sent again, stored in the ledger's file.
+"""The random times, stored in the ledger's file, at which unsettled uploads are sent again.
 
 The response to an upload changes only the retry time of that upload. If a response changed the time
 of another upload, the collector could link both uploads to one device.
@@ -14,9 +14,10 @@ if TYPE_CHECKING:
     import sqlite3
 
 EXCHANGE_S = 60
-"""The longest possible exchange with the collector (`client_sdk.sending.timing.DEADLINE_S`). After
-this time, an upload in progress is due again, even if its process was killed. Until then, other
-processes send it only in a flush. The collector counts an upload only once."""
+"""The maximum duration, in seconds, of an exchange with the collector
+(`client_sdk.sending.timing.DEADLINE_S`). After this time, an upload in progress is due again, even
+if the process that sent it was killed. Until then, other processes send it only in a flush. The
+collector counts an upload only once."""
 
 
 class Retry(NamedTuple):
@@ -68,8 +69,8 @@ def claim(connection: sqlite3.Connection, retry: Retry, now_s: float) -> bool:
 def fail(connection: sqlite3.Connection, upload_id: str, now_s: float, retry_after_s: float, uniform: Uniform) -> None:
     """Record a failed attempt. The same bytes are sent again after the upload's back-off.
 
-    If another process has settled the upload, nothing is stored. ``retry_after_s`` is the
-    collector's requested delay.
+    If another process has settled the upload, nothing is stored. ``retry_after_s`` is the delay
+    that the collector has requested.
     """
     row = connection.execute("SELECT failures FROM retries WHERE upload = ?", (upload_id,)).fetchone()
     if row is not None:

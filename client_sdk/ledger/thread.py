@@ -8,8 +8,8 @@ A caller may also stop waiting but leave its job to the thread. Up to `MAX_LEFT`
 in memory, and are tried again while another process blocks the ledger.
 
 Only the thread's own frame refers to the connection. After a fork, the child does not have the
-thread. Therefore the child cannot use, close or finalize the connection, which would harm the
-parent's connection.
+thread. Therefore the child cannot use, close or finalize the connection. Any of these actions would
+harm the parent's connection.
 """
 
 from __future__ import annotations
@@ -48,7 +48,7 @@ AGAIN_S = 0.1
 uses the ledger."""
 
 LAST_TRY = 0.8
-"""The fraction of `close`'s waiting time for retrying blocked jobs."""
+"""The fraction of `close`'s waiting time in which blocked jobs are tried again."""
 
 
 class _AbandonedError(Exception):

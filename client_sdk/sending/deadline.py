@@ -51,7 +51,7 @@ class ExchangeDeadline:
                 raise TimeoutError
 
     def watching(self, pool: Any) -> Any:  # noqa: ANN401 a pool of urllib3, which is not imported here
-        """Return a connection pool, changed so that this deadline can close its new connections."""
+        """Return ``pool``, changed so that this deadline can close the pool's new connections."""
         watch = self._watch
 
         class Watched(type(pool).ConnectionCls):  # type: ignore[misc] # the class is an argument's

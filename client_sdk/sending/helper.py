@@ -1,4 +1,4 @@
-"""The helper: a separate process that sends a program's remaining reports after its end.
+"""The helper: a separate process that sends a program's remaining reports after the program's end.
 
 Each report is sent at a random time within a minute, and many programs do not run that long. A
 program with waiting reports starts the helper when the program ends. The helper waits for these
@@ -25,8 +25,8 @@ from client_sdk.sending.timing import LIFE_S
 from client_sdk.sending.transport import HttpTransport, Transport
 
 LOCK_SUFFIX = ".sending"
-"""The suffix of the lock file's name. A running helper locks this file, which contains its process
-id."""
+"""The suffix of the lock file's name. A running helper locks this file. The file contains the
+helper's process id."""
 
 _TRIES, _BETWEEN_TRIES_S = 50, 0.1
 

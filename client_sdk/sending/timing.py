@@ -85,7 +85,7 @@ class Departures:
     for new reports and for due work.
 
     Attributes:
-        uniform: returns a random delay between two numbers of seconds.
+        uniform: ``uniform(a, b)`` returns a random delay of a to b seconds.
         news_s: when to look for new reports; None if no look is planned.
         rests: whether the look at ``news_s`` is planned only for due work.
         wake: when to send an upload again; None if no upload waits.

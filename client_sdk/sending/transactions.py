@@ -1,7 +1,7 @@
 """Finds an upload, sends it once, and applies the outcome to the ledger.
 
-The uploader's thread and the helper process use these functions. Each function with a connection
-runs within a transaction of its own.
+The uploader's thread and the helper process use these functions. Each function that gets a
+connection runs within a transaction of its own.
 """
 
 from __future__ import annotations

@@ -42,11 +42,11 @@ class HttpTransport:
     """Delivers uploads to a collector over HTTP.
 
     Each upload uses a new connection. A shared connection would show that uploads come from one
-    device, and child processes would inherit it.
+    device, and child processes would inherit the connection.
     """
 
     def __init__(self, collector: str, upload_key: str | None = None, *, allow_plain_http: bool = False) -> None:
-        """Store the collector's address, such as ``https://telemetry.example.com``, and the key."""
+        """Store the key and the collector's address, such as ``https://telemetry.example.com``."""
         check_address(collector, upload_key, allow_plain_http=allow_plain_http)
         self._url = collector.rstrip("/") + REPORTS_PATH
         self._proxies = proxies_to(collector)

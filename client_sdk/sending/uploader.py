@@ -61,9 +61,9 @@ class Uploader:
     ) -> None:
         """Store the settings; `start`, `notify`, `expect` or `flush` starts the thread.
 
-        ``clock`` returns the Unix time, which determines windows. ``uniform`` returns a random
-        delay between two numbers of seconds. ``watch`` calls the app when the device has spent a
-        fraction of its lifetime budget that the app has chosen.
+        ``clock`` returns the Unix time, which determines windows. ``uniform(a, b)`` returns a
+        random delay of a to b seconds. The app chooses fractions of the device's lifetime budget,
+        and ``watch`` calls the app when the device has spent one of these fractions.
         """
         self.problem: str | None = None
         self._ledger_thread = ledger_thread
@@ -256,7 +256,7 @@ class Uploader:
                 self._go_on(news=news)
 
     def _note(self, upload: str, reply: Reply | Failure | None, outcome: AttemptOutcome, problem: str | None) -> None:
-        """Store the result of an attempt for `problem` and for flushes, and note its time."""
+        """Store the result of an attempt for `problem` and for flushes, and note the time."""
         from client_sdk.sending.responses import Acknowledged, Rejected, Reply, Transient  # noqa: PLC0415 4 ms
 
         self.problem = problem

@@ -73,9 +73,9 @@ def key(name: str, role: Role) -> None:
 
 
 class ErrorReportingGroup(click.Group):
-    """A group that imports each command only when it runs.
+    """A group that imports each command only when the command runs.
 
-    It turns exceptions into error messages and exit statuses.
+    The group turns exceptions into error messages and exit statuses.
     """
 
     def __init__(self, *args: Any, modules: Mapping[str, str], **settings: Any) -> None:  # noqa: ANN401 as in the base

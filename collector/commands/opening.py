@@ -1,4 +1,4 @@
-"""Functions that open the store of a command, or start it.
+"""Functions that open the store of a command, or start the store.
 
 The functions are not in the module of the options, so that a relay, which has no store, starts
 without redis-py.
@@ -22,8 +22,8 @@ from collector.store.shards import Shards
 def open_store(data_dir: Path, redis_url: str | None, *, is_cluster: bool) -> RedisStore:
     """Open a collector's store for a command that reads or changes the store.
 
-    Without a ``redis_url``, the store is the embedded store of the collector that is running on the
-    directory. The command's writes are as durable as reports: the store has recorded the
+    Without a ``redis_url``, the store is the embedded store of the collector that is running on
+    ``data_dir``. The command's writes are as durable as reports: the store has recorded the
     --durability and --copies of the collector that started last.
 
     Raises:

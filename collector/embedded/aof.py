@@ -88,7 +88,7 @@ def _length(file: IO[bytes], kind: bytes) -> int | None:
 
 
 class Reach(NamedTuple):
-    """The part at the start of an increment that is known to be intact.
+    """The part of an increment, from its start, that is known to be intact.
 
     Attributes:
         size: the length of this part in bytes.

@@ -185,7 +185,7 @@ def runtime_dir_for(data_dir: Path) -> Path:
 
 
 def write_address(data_dir: Path, url: str) -> None:
-    """Write the store's URL to the data directory, for its owner only."""
+    """Write the store's URL to a file in the data directory that only the file's owner can read."""
     with whole_file(data_dir / ADDRESS_FILE) as file:
         file.write(url.encode())
 

@@ -33,7 +33,8 @@ All pauses together last about a second.
 """
 
 TRIES = 2
-"""How often a server is tried if connections break. An old connection may already be broken."""
+"""How many times a server is tried if connections break. An old connection may already be
+broken."""
 
 ASKING = PackedCommand.packed("", "ASKING").command
 

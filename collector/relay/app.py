@@ -54,7 +54,8 @@ MOMENT_S = 0.5
 """The time, in seconds, that every body has to arrive, even if too many bodies are arriving."""
 
 TURN_S = 0.01
-"""How often, in seconds, a waiting request checks whether too many bodies are still arriving."""
+"""The interval, in seconds, at which a waiting request checks whether too many bodies are still
+arriving."""
 
 MAX_ARRIVING = 512
 """The maximum number of bodies that arrive at the same time, together at most 32 MiB.

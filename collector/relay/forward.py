@@ -136,7 +136,7 @@ class Forwarder:
 
 
 class _Session(requests.Session):
-    """The connections of one thread, with deadlines, without default headers or cookies."""
+    """The connections of one thread. They have deadlines, and no default headers or cookies."""
 
     def __init__(self) -> None:
         super().__init__()

@@ -145,7 +145,7 @@ class Mixer:
             uniform: the source of random times, a function that returns a random float between its
                 two arguments.
             permute: the source of random orders.
-            counters: counts batches for the metrics.
+            counters: counts batches, for the Prometheus metrics.
         """
         self._counters = counters or WorkerCounters()
         self._post = post

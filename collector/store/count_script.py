@@ -122,7 +122,7 @@ FIRST_ADDITION = 11
 ARGUMENTS_AN_ADDITION = 3
 
 NOT_THE_STORE = "a shard does not belong to the store that this collector started with"
-"""The script's error for a shard without the store's name, because it was emptied or replaced."""
+"""The script's error for a shard that lacks the store's name. The shard was emptied or replaced."""
 
 COUNTED, DUPLICATE, OVER_QUOTA, LATE = b"cdql"
 """The first byte of the script's response.

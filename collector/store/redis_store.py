@@ -141,7 +141,7 @@ class RedisStore(Shards):
         stratum, by comparison with an earlier reading.
 
         The names of tallies that are being retired are read after the index. A name that was
-        removed from the index before that is still among these names, unless the retirement has
+        removed from the index earlier is still among these names, unless the retirement has
         finished.
 
         Args:
@@ -186,7 +186,8 @@ def require_grace(store: RedisStore, facts: Mapping[str, str], grace_s: int) -> 
     """Refuse a longer grace period (seconds) while windows are open.
 
     The previous grace period determines how long the store keeps an upload's id. If the windows of
-    its reports stayed open after the id has expired, the upload could be sent and counted again.
+    the upload's reports stayed open after the id has expired, the upload could be sent and counted
+    again.
 
     Raises:
         ConfigError: if the new grace period is longer and a window is open.

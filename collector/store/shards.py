@@ -100,7 +100,7 @@ class Layout(NamedTuple):
     Attributes:
         nodes: the addresses of the cluster's nodes. Empty if the store is not on a cluster.
         name: the store's name, chosen at random at first use. Empty if the name is unknown, or if
-            the shards do not have it yet.
+            the shards do not have the name yet.
     """
 
     shards: int = SHARDS

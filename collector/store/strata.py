@@ -12,8 +12,8 @@ compute it as the difference between two readings:
   until the others have enough reports. Otherwise, the others could consist of one small stratum.
 * Before the first report is counted, the store remembers which editions are strata of one metric.
   These editions are folded even if the registry no longer lists them.
-* An edition that neither the store nor the registry lists may be a small stratum. A window with a
-  tally of this edition shows no tally of the metric.
+* An edition that neither the store nor the registry lists may be a small stratum. If a window has a
+  tally of such an edition, readers get no tally of the metric in this window.
 """
 
 from __future__ import annotations
