@@ -23,7 +23,7 @@ interface Line {
   readonly at?: number;
 }
 
-/** Return the same metrics without ceilings and without last days. */
+/** Return a registry with the same metrics, in which neither the budget nor a metric ever ends. */
 function withoutCeilings(registry: CompiledRegistry): CompiledRegistry {
   const { window } = registry.budget;
   const metrics = Object.entries(registry.metrics).map(([name, { expires, ...metric }]) => [name, metric] as const);

@@ -28,7 +28,7 @@ export type Rule =
   /** The user has not decided. Nothing is reported. */
   | "undecided";
 
-/** Whether an app may report, and why. Pass it to a `Telemetry` as `consent`. */
+/** A decision whether an app may report. A `Telemetry` takes a decision as `consent`. */
 export interface Decision {
   readonly consent: Consent;
   readonly rule: Rule;

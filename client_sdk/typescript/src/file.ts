@@ -2,8 +2,9 @@
  * Stores the state in the files of a folder, safely despite kill -9, power loss and other processes.
  *
  * Each commit creates a new file `state.N`, with the next number N. The file is first written to disk under another
- * name, a draft, and then linked to its final name. If two processes both try to commit N, one link fails. Its process
- * repeats its work on the other's state. There is no lock, because a killed process could leave a lock behind.
+ * name, a draft, and then linked to its final name. If two processes both try to commit N, only one process can create
+ * the link. The other process repeats its work on the committed state. There is no lock, because a killed process could
+ * leave a lock behind.
  *
  * A process may be paused while others commit later states and delete N. Its link then succeeds although its state is
  * out of date. Therefore each commit adds a random mark to the state. If the latest state lacks the process's own mark,

@@ -32,7 +32,7 @@ export class Metric {
     this.edition = editionIn(compiled, strata);
   }
 
-  /** The error about an answer outside the domain, for a developer, without the answer. */
+  /** The error that tells a developer about an answer outside the domain, but omits the answer. */
   get mistake(): OutsideDomainError {
     return new OutsideDomainError(`${this.name} expects ${this.domain.expected}`);
   }
@@ -54,7 +54,7 @@ export class Metric {
   }
 
   /**
-   * Return the number to add to a count, from 0 to its max. For an invalid number, draw one uniformly and call `note`.
+   * Return the number to add to a count, from 0 to its max. If `by` is invalid, draw a uniform number and call `note`.
    */
   addend(by: unknown, coins: Coins, note?: () => void): number {
     const { kind, domain } = this.compiled;

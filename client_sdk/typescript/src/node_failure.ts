@@ -33,7 +33,7 @@ const CODES: readonly (readonly [RegExp, Failure])[] = [
   [/redirect/, "redirect"],
 ];
 
-/** Return the reason for a status, or for an error thrown by `fetch` with the errors that it wraps. */
+/** Return the reason for a status, or for an error thrown by `fetch`. The error may wrap other errors. */
 export function causeInNode(failure: unknown, hasKey: boolean): Failure {
   if (typeof failure === "number") return failure === 407 ? "proxy" : causeOf(failure, hasKey);
   const { name, code, cause, message } = (failure ?? {}) as Partial<Error & { code: unknown }>;

@@ -1,6 +1,6 @@
 /**
- * Distinguishes a ledger's folder from a copy by the inode and creation time (birth) of a file in it, and by the
- * machine.
+ * Distinguishes a ledger's folder from a copy by the inode and creation time (birth) of a file in the folder, and
+ * by the machine.
  *
  * A copy on another disk may have the same inode number as the original, but its birth is the time of copying.
  * Rebooting, mounting the disk again and renaming the folder change none of the three values. An unknown value is null,

@@ -1,4 +1,4 @@
-/** Decides what to send, with pure functions on a state. The caller sends it. */
+/** Decides what to send, with pure functions on a state. The caller sends the uploads. */
 
 import { COIN_SCALE, pick, type Coins } from "./coins.js";
 import { drop, keep, keyOf, type Sent, type State, type Waiting } from "./state.js";
@@ -33,8 +33,9 @@ const HOUR_S = 3600;
 const MOST_ATTEMPTS = 40;
 
 /**
- * How often a temporarily refused report is sent again, as in the Python SDK. Each attempt is at a random time in an
- * upload of its own. Otherwise, the collector could link the report to other uploads or reports of the same device.
+ * The maximum number of times that a temporarily refused report is sent again, as in the Python SDK. Each attempt is at
+ * a random time in an upload of its own. Otherwise, the collector could link the report to other uploads or reports of
+ * the same device.
  */
 const MOST_ALONE = 4;
 
@@ -67,7 +68,7 @@ export function afterWindow(endDay: number, coins: Coins): number {
 }
 
 /**
- * Return the upload to send now: a new upload or, without new reports, an earlier upload without a response.
+ * Return the upload to send now: a new upload or, if no report is new, an earlier upload that got no response.
  *
  * No response to an upload affects when another upload is sent. Only reports of metrics with the same purposes share an
  * upload, so that withdrawing a purpose does not delete reports of other purposes.

@@ -12,7 +12,7 @@ import type { Report } from "./wire.js";
 /** The header that lists stopped metrics, as `metric:edition,metric:edition`. */
 export const STOPPED = "Hearsay-Stopped";
 
-/** The maximum number of entries that are read, and of characters. */
+/** The maximum number of entries that are read, and the maximum length of a header in characters. */
 const MOST_ENTRIES = 64;
 const MOST_CHARS = 2048;
 
@@ -35,7 +35,8 @@ export function name(state: State, { metrics, stopped = [] }: CompiledRegistry<u
 /**
  * Mark editions as stopped, if a registry has defined them, and drop their waiting reports.
  *
- * An upload with other reports is not changed. It may have arrived, and every attempt must send the same text.
+ * An upload that also contains other reports is not changed. It may have arrived, and every attempt must send the same
+ * text.
  */
 export function stop(state: State, metrics: readonly string[]): void {
   for (const metric of metrics) if (metric in state.editions) state.editions[metric] = true;

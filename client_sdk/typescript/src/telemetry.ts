@@ -107,8 +107,8 @@ const PLAIN = /^http:\/\/(?!(localhost|127(\.\d+){3}|\[::1])([:/]|$))/i;
 const NANOS = 1e9;
 
 /**
- * How long a function passed to `provide` may take. For longer, even a flush holds back the report with a random
- * answer, which the function's result may replace.
+ * How long a function passed to `provide` may take. For longer, even a flush holds back the report with the random
+ * answer, because the function's result may replace this answer.
  */
 const CALL_MS = 5_000;
 const HELD_S = 7;

@@ -1,5 +1,5 @@
 /**
- * Runs a trial of an app, which prints each step of an answer on the console.
+ * Runs a trial of an app, and prints each step of an answer on the console.
  *
  * Only modules written by `hearsay-client compile --trial` import this one. Pages for users therefore do not contain
  * it. No other part of the SDK shows true answers.

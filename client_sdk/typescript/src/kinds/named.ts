@@ -26,7 +26,7 @@ export const ordinal: Kind = category;
  * - K * K inputs for K elements: the device pads its set, and draws two of its elements, a and b. The input is a * K +
  *   b.
  *
- * A report does not reveal the draw. Therefore the draw protects the set in addition to the noise.
+ * A report does not reveal the draw. Therefore the draw, in addition to the noise, protects the set.
  */
 export const set: Kind = (definition, inputs) => {
   const [members, most] = [named(definition), definition.max_items!];

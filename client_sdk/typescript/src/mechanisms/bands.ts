@@ -14,7 +14,7 @@ import type { Coins } from "../coins.js";
 interface Bands {
   readonly symbols: number;
   readonly total: bigint;
-  /** Return the first and the last place with a symbol in the band. */
+  /** Return the first and the last place whose band contains a symbol. */
   places(symbol: number): readonly [number, number];
   /**
    * Return the symbol for the random number `drawn`, from 0 to total - 1. The computation is the same inside and

@@ -1,5 +1,6 @@
 /**
- * A tree with the answers, in order, as leaves. A coin selects a level, and a channel perturbs the answer's node on it.
+ * A tree with the answers, in order, as leaves. A coin selects a level, and a channel perturbs the answer's node
+ * on this level.
  */
 
 import { list, range, small, type Mechanism } from "../channel.js";

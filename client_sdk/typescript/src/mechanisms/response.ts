@@ -17,8 +17,8 @@ function likeliest(symbol: number): number[] {
 export const oneBit: Mechanism = randomizedResponse;
 
 /**
- * Randomized response about one of several values. The kind draws the value j, and the channel perturbs its yes or no.
- * Symbol 2 j + 1 means yes, and 2 j means no.
+ * Randomized response about one of several values. The kind draws the value j, and the channel perturbs the yes or no
+ * about j. Symbol 2 j + 1 means yes, and 2 j means no.
  */
 export const oneOf: Mechanism = (integers) => {
   const [keep, inputs] = [big(integers, "keep_numerator"), small(integers, "inputs")];
