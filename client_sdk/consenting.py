@@ -30,8 +30,8 @@ FORGET_DEADLINE_S = 30.0
 
 
 READY_DEADLINE_S = 1.0
-"""How long, in seconds, the constructor of `Telemetry` waits for the secret, if a metric needs it.
-The first answer then need not wait. Opening a ledger takes 30 ms on an idle machine."""
+"""How long, in seconds, the constructor of `Telemetry` waits for the secret, if a metric needs the
+secret. The first answer then need not wait. Opening a ledger takes 30 ms on an idle machine."""
 
 
 class Consenting(Disclosure):
@@ -49,9 +49,9 @@ class Consenting(Disclosure):
         too.
 
         * Setting False or an empty set has the effect of `forget`.
-        * A new set of purposes drops the waiting reports and counts of all metrics that it does not
-          cover. Answers to newly covered metrics are recorded immediately or, with strategy
-          ``sample`` or ``pace`` or with ``fill_in``, from the next window on.
+        * A new set of purposes drops the waiting reports and counts of all metrics that the set
+          does not cover. Answers to newly covered metrics are recorded immediately or, with
+          strategy ``sample`` or ``pace`` or with ``fill_in``, from the next window on.
         * In a suppressed run, the value is ``SUPPRESSED``, which is false.
 
         >>> telemetry.consent

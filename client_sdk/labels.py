@@ -16,7 +16,8 @@ Entry = TypeVar("Entry", HistoryEntry, PendingReport)
 
 
 class Labeler:
-    """Finds the metric of a report in stored registries, and reads them only as needed."""
+    """Finds the metric of a report in stored registries, and reads each registry only when
+    needed."""
 
     def __init__(self, packed: Iterable[bytes], registry: Registry | None = None, app: str = "") -> None:
         """Store the ledger's compressed registries, a registry to search first, and an app name."""
@@ -70,5 +71,5 @@ class Labeler:
 
 
 def reported(metric: Metric, symbol: int, say: Sentences) -> str:
-    """Describe a reported symbol in words, by the answers that most likely lead to it."""
+    """Describe a reported symbol in words, by the answers that most likely lead to the symbol."""
     return metric.kind.reported(metric.channel.last_step, symbol, metric.labels, say)

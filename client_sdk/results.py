@@ -10,7 +10,7 @@ from client_sdk.protocol.errors import HearsayError
 
 
 class Recorded(StrEnum):
-    """The outcome of a call that records an answer. The app may ignore it.
+    """The outcome of a call that records an answer. The app may ignore the outcome.
 
     >>> Recorded.QUEUED == "queued"
     True
@@ -126,7 +126,7 @@ class Flushed(NamedTuple):
 
     Attributes:
         outcome: how the flush ended.
-        due_s: the Unix time of the next attempt, if a report waits for it; otherwise None.
+        due_s: the Unix time of the next attempt; None if no report waits for an attempt.
     """
 
     outcome: FlushOutcome

@@ -1,4 +1,4 @@
-"""Reads a model that ships with an app, and predicts with it on the device.
+"""Reads a model that ships with an app, and predicts with the model on the device.
 
 The device encodes and scales features exactly like the estimator. Nothing is recorded or sent.
 """

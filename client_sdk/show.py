@@ -128,7 +128,7 @@ def _budget(connection: sqlite3.Connection, registry: Registry | None, now_s: fl
 
 
 def as_text(view: LedgerView, folder: str) -> Iterator[str]:
-    """Yield about twenty lines with the most important content of the ledger, for people."""
+    """Yield about twenty lines for people, which contain the most important facts of the ledger."""
     say = view.say
     yield from _history(view, view.history[-SHOWN:])
     if len(view.history) > SHOWN:

@@ -53,7 +53,7 @@ class FakeClock:
     """
 
     def __init__(self, now: datetime = SUMMER) -> None:
-        """Start at an instant with a time zone.
+        """Start at ``now``, which must have a time zone.
 
         Raises:
             ValueError: if ``now`` has no time zone. The instant would then depend on the machine.

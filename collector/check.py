@@ -140,7 +140,7 @@ def check_registry(path: Path, today: date) -> tuple[Registry | None, list[Check
 def check_store(
     store: RedisStore, promise: Promise, registry: Registry | None, grace_s: int = GRACE_S
 ) -> Iterator[CheckResult]:
-    """Yield the results for a store. If a check fails, those that depend on it are skipped.
+    """Yield the results for a store. If a check fails, the checks that depend on it are skipped.
 
     The store need not be prepared.
     """

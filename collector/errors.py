@@ -26,13 +26,13 @@ class QuotaExceededError(HearsayError):
 
 
 def require(holds: bool, problem: str) -> None:  # noqa: FBT001 calls read like a sentence
-    """Raise `ConfigError` with a problem's sentence, unless a setting can be used."""
+    """Raise a `ConfigError` that says ``problem``, unless ``holds`` is true."""
     if not holds:
         raise ConfigError(problem)
 
 
 def require_option(holds: bool, problem: str) -> None:  # noqa: FBT001 calls read like a sentence
-    """Raise `OptionError` with a problem's sentence, unless a command line is valid."""
+    """Raise an `OptionError` that says ``problem``, unless ``holds`` is true."""
     if not holds:
         raise OptionError(problem)
 

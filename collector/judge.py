@@ -134,7 +134,7 @@ _Rule = Callable[[str, str, str], _Ruling]
 
 
 class _Second(NamedTuple):
-    """The cached function that returns rulings for one second, with the values that it uses."""
+    """The cached function that returns rulings for one second, and the values that it uses."""
 
     registry: Registry
     once: frozenset[str]

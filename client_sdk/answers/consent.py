@@ -1,7 +1,7 @@
 """The user's consent, which covers all metrics, no metrics, or the metrics of certain purposes.
 
-A set of purposes covers a metric if it contains all purposes of the metric. A metric that has no
-purpose is covered only by full consent.
+A set of purposes covers a metric if the set contains all purposes of the metric. A metric that has
+no purpose is covered only by full consent.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ def consent_of(value: object) -> Consent:
 
     Raises:
         TypeError: if ``value`` is neither a bool, nor a set of strings, nor a `Decision`. A single
-            string is refused, too, because it would be read as a set of letters.
+            string is refused, too, because the string would be read as a set of letters.
     """
     if isinstance(value, Decision):
         return value.consent

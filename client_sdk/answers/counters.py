@@ -258,7 +258,7 @@ def _is_over(definition: Metric | None, day: Window, instant_s: float) -> bool:
 
 
 def _filled_windows(connection: sqlite3.Connection, metric: str, edition: str) -> list[str]:
-    """Return the windows with a "no answer" report of a metric."""
+    """Return the windows in which a metric has a "no answer" report."""
     query = "SELECT window FROM charges WHERE metric = ? AND edition = ? AND reported = 2"
     return [window for (window,) in connection.execute(query, (metric, edition)).fetchall()]
 

@@ -88,7 +88,7 @@ def fill_in(
     coins: Coins,
     randomize: Callable[[Metric, object], Randomized],
 ) -> None:
-    """Queue a "no answer" report for each unreported charge, if its metric has ``fill_in``.
+    """Queue a "no answer" report for each unreported charge of a metric that has ``fill_in``.
 
     ``asked`` returns the metric for a slot's metric name, edition and window, or None if the device
     no longer answers the metric. ``randomize`` randomizes an answer to a metric.

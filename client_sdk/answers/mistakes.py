@@ -43,7 +43,7 @@ class Mistakes:
         return draw()
 
     def unknown(self, mistake: UnknownMetricError | OutsideDomainError) -> Recorded:
-        """Count a call for an undefined metric or with the wrong method; return its result."""
+        """Count a call that names an undefined metric or is the wrong method; return the result."""
         self._note(Recorded.UNKNOWN.value, mistake, "nothing is recorded")
         return Recorded.UNKNOWN
 

@@ -99,8 +99,8 @@ def _is_paced(
     All windows until the last metric expires are divided into *strata*. The number of strata is the
     number of windows that the remaining budget can pay for. For example, if 40 weeks are left and
     the budget pays for 4 of them, each stratum has 10 weeks. The device answers in one random
-    window of each stratum. The length of a stratum is computed at its beginning. A device that was
-    off for some windows has spent less, so its following strata are shorter.
+    window of each stratum. The length of a stratum is computed when the stratum begins. A device
+    that was off for some windows has spent less, so its following strata are shorter.
     """
     row = connection.execute("SELECT chosen_s, end_s, done FROM stratum").fetchone()
     if row is None or window.starts_at >= row[1]:

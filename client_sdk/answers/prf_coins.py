@@ -27,7 +27,7 @@ _WORD_BYTES = 8
 
 
 def derive(secret: bytes, *labels: str) -> bytes:
-    """Return 32 bytes that depend on a secret and labels, and look random without the secret."""
+    """Return 32 bytes from a secret and labels. Nobody can predict the bytes without the secret."""
     encoded = [label.encode() for label in (SCHEME, *labels)]
     message = b"".join(struct.pack(">Q", len(label)) + label for label in encoded)
     return hmac.digest(secret, message, "sha256")

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
 _LEFT_BY_EARLIER = """SELECT EXISTS (SELECT 1 FROM queue WHERE release > 0)
     OR EXISTS (SELECT 1 FROM charges WHERE reported = 0) OR EXISTS (SELECT 1 FROM counts)"""
-"""A query: whether earlier registries left held-back reports, charges without reports, or counts.
+"""A query: whether earlier registries left held-back reports, unreported charges, or counts.
 """
 
 

@@ -203,7 +203,7 @@ def kinds_of(kind: Kind) -> tuple[str, ...]:
 
 
 def document_of(registry: Registry, target: str) -> dict[str, Any]:
-    """Return the module's content except functions, without keys that have empty values."""
+    """Return the module's content except functions. Keys that have empty values are left out."""
     document: dict[str, Any] = {
         "format": FORMAT,
         "target": target,
@@ -230,7 +230,7 @@ def sentences_for(registry: Registry, language: str) -> dict[str, str]:
 
 
 def compiled(metric: Metric) -> dict[str, Any]:
-    """Return a metric in the format of the SDK for browsers and Node, without empty keys."""
+    """Return a metric in the format of the SDK for browsers and Node. Empty keys are left out."""
     parts = {
         "purpose": metric.purpose,
         "kind": metric.kind.name,

@@ -159,7 +159,7 @@ def _today() -> date:
 
 
 def check(path: Path, today: date, against: Path | None = None) -> Outcome:
-    """Return the mistakes of a registry or, without mistakes, the reasons not to release it.
+    """Return the mistakes of a registry or, if there are none, the reasons not to release it.
 
     ``against`` is the earlier registry for comparison, in a form that `differences.read` reads.
     None means the last release in the history, if there is one.

@@ -171,7 +171,7 @@ def _check_ledger(path: Path, _: Clocks) -> str:
 
 
 def _check_locks(path: Path, _: Clocks) -> str:
-    """Write while another process writes: the second process must wait, without data loss."""
+    """Write while another process writes: the second process must wait, and no data may be lost."""
     with _opened(path) as ledger:
         _expect(Recorded.QUEUED, _record(ledger, 0))
         with _process("spawn", hold, path) as child:
@@ -312,7 +312,7 @@ def _sound(path: Path, acknowledged: set[int]) -> None:
 
 
 def _origin(path: Path) -> str | None:
-    """Return the stored inode number; None for a file system without permanent inode numbers."""
+    """Return the stored inode number; None if the file system has no permanent inode numbers."""
     with contextlib.closing(ledger_file.open_file(path, APP, create=False)) as connection:
         inode: str | None = connection.execute("SELECT inode FROM device").fetchone()[0]
     return inode

@@ -13,7 +13,7 @@ class Clock:
     """Asks the app for the time, in Unix seconds.
 
     Attributes:
-        problem: the problem with the clock, with advice; None if there is no problem.
+        problem: the clock's problem, and advice; None if there is no problem.
     """
 
     def __init__(self, now: Callable[[], float]) -> None:

@@ -110,7 +110,7 @@ def _named(descriptor: int) -> int:
 
 
 def holder(path: Path) -> int | None:
-    """Return the id of the process that has locked a file: 0 if unknown, None without a lock."""
+    """Return the id of the process that has locked a file: 0 if unknown, None if unlocked."""
     try:
         descriptor = os.open(path, os.O_RDWR)
     except OSError:

@@ -47,7 +47,7 @@ def _locked(directory: Path) -> Iterator[None]:
 
 
 def sync_directory(directory: Path) -> None:
-    """Write the names of a folder's files to disk, so that a power cut does not lose them."""
+    """Write the names of a folder's files to disk, so that a power cut loses no name."""
     with contextlib.suppress(OSError):  # Windows cannot open directories, and needs no such step
         descriptor = os.open(directory, os.O_RDONLY)
         try:

@@ -34,7 +34,7 @@ def missing(path: Path) -> LedgerError:
 
 
 def of_node(folder: Path) -> LedgerError:
-    """Return the error for a folder with the ledger of a Node app."""
+    """Return the error for a folder that contains the ledger of a Node app."""
     return LedgerError(
         f"{folder} has the ledger of an app for Node, which only that app can read: let it print history() and "
         "budget() of its Telemetry, or call forget()"

@@ -132,7 +132,8 @@ def open_file(path: Path, app: str | None, *, create: bool) -> sqlite3.Connectio
     """Open the ledger at an absolute path.
 
     If ``app`` is None, the ledger may belong to any app, or be a copy, so that people can inspect
-    it. If ``create``, create a missing directory (mode 0700), file (0600) and device secret.
+    the ledger. If ``create``, create a missing directory (mode 0700), file (0600) and device
+    secret.
 
     Raises:
         LedgerError: if the file is missing, or is not a valid ledger of this app.

@@ -1,4 +1,4 @@
-"""Counts the answers that were lost before they became reports, in memory and in the ledger.
+"""Counts, in memory and in the ledger, the answers that were lost before they became reports.
 
 Only the reason for a loss is stored, not the metric. The counts are written to the ledger's file at
 most once a minute, because an app may lose many answers. For example, an app may record a thousand

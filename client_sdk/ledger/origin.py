@@ -1,9 +1,9 @@
 """Distinguishes a ledger's file from a copy by inode, creation time, file system and machine.
 
-A copy on another disk may have the same inode number as the original. But its creation time, called
-its *birth*, is the time of copying. A snapshot of a whole disk keeps inode and birth, but its file
-system may have a different id. Rebooting and mounting a disk again change none of the three values.
-An unknown value is None, and is not compared.
+A copy on another disk may have the same inode number as the original. But the creation time of the
+copy, called its *birth*, is the time of copying. A snapshot of a whole disk keeps inode and birth,
+but the file system of the snapshot may have a different id. Rebooting and mounting a disk again
+change none of the three values. An unknown value is None, and is not compared.
 
 The machine's id comes from a file on Linux and the BSDs (machine-id(5)), from gethostuuid(2) on
 macOS, and from the registry value ``MachineGuid`` on Windows. A ledger from a machine without an id
@@ -84,7 +84,8 @@ def _stated_birth_ns(status: os.stat_result) -> str | None:
 
 
 def _birth_ns(path: Path) -> str | None:
-    """Return the birth on Linux, from statx(2), because `os.stat` does not return it there."""
+    """Return the birth on Linux, from statx(2), because `os.stat` does not return the birth
+    there."""
     answer = bytearray(_STATX_BYTES)
     try:
         with forks.importing():

@@ -52,7 +52,7 @@ MAX_LATE_ATTEMPTS = 40
 back-off, these attempts take most of a day, because the device's clock may be wrong for a while."""
 
 ALL_TOGETHER: Final[Mapping[str, str]] = MappingProxyType({})
-"""The ``groups`` of reports without purposes: any reports may share an upload."""
+"""The value of ``groups`` if no metric has purposes: any reports may share an upload."""
 
 _NEXT_TURN = "(SELECT COALESCE(MAX(turn), 0) + 1 FROM uploads)"
 

@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 
 MOST_KEPT: Final = 20
 """The maximum number of stored registries, enough for the reports of several years. The registries
-take less than 100 kB, or a few MB with a thousand vectors of kind ``nearest``."""
+take less than 100 kB, or a few MB if a metric of kind ``nearest`` has a thousand vectors."""
 
 _WITH_METRICS: Final = ("queue", "history", "counts", "charges")
 

@@ -116,7 +116,8 @@ def _why_again(reply: Reply | Failure | None) -> str:
 
 
 def _is_the_collectors(reply: Reply) -> bool:
-    """Whether an error response is a problem document (RFC 9457) with a collector's ``code``."""
+    """Whether an error response is a problem document (RFC 9457) whose ``code`` is a
+    collector's."""
     try:
         problem = json.loads(reply.body)
     except (ValueError, RecursionError):

@@ -97,10 +97,10 @@ NAME_BYTES: Final = 50
 """The approximate overhead, in bytes, of storing a name in a set or hash."""
 
 BUCKET_BYTES: Final = 120
-"""The approximate overhead, in bytes, of a sorted set with an expiry, without its members."""
+"""The approximate overhead, in bytes, of a sorted set that expires, not counting its members."""
 
 MEMBER_BYTES: Final = 8
-"""The overhead, in bytes, of a member of a small sorted set, without the member itself."""
+"""The overhead, in bytes, of a member of a small sorted set, not counting the member itself."""
 
 EMPTY_BYTES: Final = 65_536
 """An upper bound on the memory, in bytes, of the few keys that every store has."""

@@ -85,7 +85,7 @@ class StoredBucket(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class ShardCut:
-    """A shard's *cut*: its content at one instant, without the counts of closed windows.
+    """A shard's *cut*: its content at one instant, except the counts of closed windows.
 
     Attributes:
         changed: the buckets that were added or changed after `StoreReader.buckets` read them.
@@ -143,7 +143,7 @@ class StoreReader:
                 return
 
     def cut(self, shard: int, known: Mapping[bytes, BucketState]) -> ShardCut:
-        """Return a shard's content at one instant, without the known buckets that have not changed.
+        """Return a shard's content at one instant, except the known buckets that have not changed.
 
         The server counts nothing while it reads this content. Reading is fast, because these
         buckets are left out. ``known`` contains the state of each bucket that `buckets` has

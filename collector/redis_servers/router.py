@@ -149,7 +149,8 @@ class Router:
         return call.answers
 
     def confirm(self, answered: Answered, name: str) -> None:
-        """Wait until the replicas that could replace a server have the data that it returned.
+        """Wait until the replicas that could replace a server have the data that the server
+        returned.
 
         Args:
             answered: the servers that responded, and the tags of the commands that they answered.

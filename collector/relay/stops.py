@@ -177,7 +177,7 @@ def _is_read_by_devices(stops: tuple[MetricEdition, ...]) -> bool:
 
 
 class StopsFile:
-    """The file that stores the stops, with an empty file next to it for the lock."""
+    """The file that stores the stops, and an empty file next to it, which is locked."""
 
     def __init__(self, path: Path) -> None:
         """Store the path. Nothing is read yet."""

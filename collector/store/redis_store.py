@@ -171,7 +171,7 @@ class RedisStore(Shards):
         return tuple(counts)
 
     def _members(self, name: str, answered: Answered | None = None) -> Iterator[frozenset[str]]:
-        """Yield the members of each shard's set with a given name, such as CLOSED."""
+        """Yield, for each shard, the members of the shard's set ``name``, such as CLOSED."""
         for members in self.ask_own(lambda shard: ("SMEMBERS", keys.of_shard(shard, name)), answered):
             yield frozenset(member.decode() for member in members)
 

@@ -27,8 +27,8 @@ const APART_S = 900;
 const HOUR_S = 3600;
 
 /**
- * The number of attempts after which an upload with closed windows is given up. With the back-off, they take over a
- * day.
+ * The number of attempts after which an upload with closed windows is given up. With the back-off, these attempts take
+ * over a day.
  */
 const MOST_ATTEMPTS = 40;
 
