@@ -141,8 +141,7 @@ class Disclosure:
         return Labeler(packed, self._registry).label(entries, say)
 
     def statement(self, language: str = ENGLISH) -> str:
-        """Return a Markdown page for users: the metrics, their reasons, and what answers can
-        reveal.
+        """Return a Markdown page for users: the metrics, the reasons, and what answers can reveal.
 
         ``hearsay-estimator plan --statement`` prints the same page.
 

@@ -16,8 +16,7 @@ Entry = TypeVar("Entry", HistoryEntry, PendingReport)
 
 
 class Labeler:
-    """Finds the metric of a report in stored registries, and reads each registry only when
-    needed."""
+    """Finds the metric of a report in stored registries. A registry is read only if needed."""
 
     def __init__(self, packed: Iterable[bytes], registry: Registry | None = None, app: str = "") -> None:
         """Store the ledger's compressed registries, a registry to search first, and an app name."""

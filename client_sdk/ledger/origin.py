@@ -84,8 +84,7 @@ def _stated_birth_ns(status: os.stat_result) -> str | None:
 
 
 def _birth_ns(path: Path) -> str | None:
-    """Return the birth on Linux, from statx(2), because `os.stat` does not return the birth
-    there."""
+    """Return the birth on Linux, from statx(2). On Linux, `os.stat` does not return the birth."""
     answer = bytearray(_STATX_BYTES)
     try:
         with forks.importing():

@@ -116,8 +116,7 @@ def _why_again(reply: Reply | Failure | None) -> str:
 
 
 def _is_the_collectors(reply: Reply) -> bool:
-    """Whether an error response is a problem document (RFC 9457) whose ``code`` is a
-    collector's."""
+    """Whether an error response is a problem document (RFC 9457) that has a ``code``."""
     try:
         problem = json.loads(reply.body)
     except (ValueError, RecursionError):
@@ -126,7 +125,7 @@ def _is_the_collectors(reply: Reply) -> bool:
 
 
 def retry_after_s(header: str | None, now_s: float) -> float:
-    """Return the seconds that a ``Retry-After`` header requests; 0 without a valid header.
+    """Return the seconds that a ``Retry-After`` header requests; 0 if the header is invalid.
 
     The header contains seconds or a date (RFC 9110, section 10.2.3). Delays are limited to
     `RETRY_AFTER_CEILING_S`.

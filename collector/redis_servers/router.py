@@ -149,8 +149,7 @@ class Router:
         return call.answers
 
     def confirm(self, answered: Answered, name: str) -> None:
-        """Wait until the replicas that could replace a server have the data that the server
-        returned.
+        """Wait until the replicas that could replace a server have the data that was read.
 
         Args:
             answered: the servers that responded, and the tags of the commands that they answered.
