@@ -38,7 +38,7 @@ def require_promise(
     Args:
         version: the Redis version that the server is compatible with, such as ``7.2.4``.
         settings: the value of each of SETTINGS, or None if the server lacks the setting.
-        promise: the promise that the server must be able to keep.
+        promise: the durability that the server must provide.
         is_cluster: whether the server is a node of a cluster.
 
     Raises:
@@ -102,7 +102,7 @@ NO_PROMISE = Promise(None)
 
 
 def promised(durability: Durability, copies: int, redis_url: str | None) -> Promise:
-    """Return the promise that follows from these options.
+    """Return the durability that follows from these options.
 
     Raises:
         OptionError: if the options contradict each other.

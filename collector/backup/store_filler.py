@@ -113,7 +113,8 @@ def require_room(store: Shards, digest: str, demand: Demand) -> None:
     uses memory. The store need not be prepared.
 
     Raises:
-        ConfigError: if the backup does not fit, or if a server cannot keep the promised durability.
+        ConfigError: if the backup does not fit, or if a server cannot provide the required
+            durability.
         StoreUnavailableError: if a server does not respond.
     """
     store.require_promise()

@@ -1,4 +1,4 @@
-"""Opens connections to a store's servers, and checks that each server can keep a `Promise`.
+"""Opens connections to a store's servers, and checks that each server is durable enough.
 
 Each thread has its own connection to each server. Without the bookkeeping of a pool, an upload
 takes a third less of a worker's time.
@@ -67,7 +67,7 @@ class Connections:
         Args:
             url: the URL of the server. All nodes of a cluster have the same user, password and
                 certificates.
-            promise: the promise that every server must be able to keep.
+            promise: the durability that every server must provide.
             is_cluster: whether the server is a node of a cluster.
             set_up: prepares a new connection. After an error, the connection is closed.
         """
@@ -85,7 +85,7 @@ class Connections:
 
         Raises:
             RedisError: if the server does not respond.
-            ConfigError: if the server would not keep the promise.
+            ConfigError: if the server does not provide the required durability.
         """
         connections = self._own()
         connection = connections.get(address)
@@ -126,11 +126,11 @@ class Connections:
         return connection
 
     def open(self, address: Address) -> Connection:
-        """Return a new, prepared connection to a server that can keep the promise.
+        """Return a new, prepared connection to a server that provides the required durability.
 
         Raises:
             RedisError: if the server does not respond.
-            ConfigError: if the server would not keep the promise.
+            ConfigError: if the server does not provide the required durability.
         """
         connection = self.connect(address)
         try:
@@ -157,7 +157,7 @@ class Connections:
         """Return the number of replicas that must have a shard's data before readers get the data.
 
         The number includes all replicas that may become master, and is at least the number of
-        promised copies. If copies are promised, disconnected replicas are left out, because they
+        required copies. If copies are required, disconnected replicas are left out, because they
         may already lack acknowledged writes.
 
         ``tag`` is the prefix of the shard's keys.
@@ -209,10 +209,10 @@ class Connections:
         return answers
 
     def require_promise(self) -> None:
-        """Check that every server can keep the promise, and find the nodes of the cluster.
+        """Check that every server is durable enough, and find the nodes of the cluster.
 
         Raises:
-            ConfigError: if a server is too old or cannot keep the promise.
+            ConfigError: if a server is too old or does not provide the required durability.
             StoreUnavailableError: if a server does not respond.
         """
         try:
@@ -257,7 +257,7 @@ class Connections:
         self.avoid(address)  # keeps the other threads away while this thread tries
 
     def _require_copies(self, connection: Connection, address: Address) -> None:
-        """Refuse a master with too few replicas that can keep the promise."""
+        """Refuse a master if too few of its replicas provide the required durability."""
         replicas = server.replicas(connection)
         if replicas is None:
             return

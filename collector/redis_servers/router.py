@@ -133,7 +133,7 @@ class Router:
 
         Returns:
             The response to each request, or a StoreUnavailableError, in the order of the requests.
-            A write that has a response is on the disks of the promised number of replicas.
+            A write that has a response is on the disks of the required number of replicas.
         """
         call = _Call(requests, {} if answered is None else answered)
         pause_s = FIRST_PAUSE_S

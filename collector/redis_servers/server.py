@@ -89,7 +89,7 @@ def setting(connection: Connection, name: str) -> str | None:
 
 
 def require_kept(connection: Connection, promise: Promise, *, is_cluster: bool) -> None:
-    """Refuse a server that could not keep a promise, or that contradicts the option --cluster.
+    """Refuse a server that is not durable enough, or that contradicts the option --cluster.
 
     Raises:
         ConfigError: if the server is refused. The message names the setting or option to change.

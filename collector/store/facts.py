@@ -75,7 +75,7 @@ def require_usable(facts: Mapping[str, str], purpose: Purpose = Purpose.USE) -> 
 
 
 def promise_of(facts: Mapping[str, str]) -> Promise:
-    """Return the promise of the collector that started last. The default is ``fsync``."""
+    """Return the durability setting of the collector that started last, by default ``fsync``."""
     copies = int(facts.get(COPIES_FIELD, 0))
     return Promise(Durability.REPLICATED if copies else Durability.FSYNC, copies)
 

@@ -159,10 +159,10 @@ class Shards:
         self._expected_name = name
 
     def require_promise(self) -> None:
-        """Check that every server can keep the promise, and find the nodes of the cluster.
+        """Check that every server is durable enough, and find the nodes of the cluster.
 
         Raises:
-            ConfigError: if a server is too old or cannot keep the promise.
+            ConfigError: if a server is too old or does not provide the required durability.
         """
         self._connections.require_promise()
         self.layout = self.layout._replace(nodes=self._connections.nodes)
