@@ -217,7 +217,7 @@ class PendingReport(NamedTuple):
 
 
 class LatestProblem(NamedTuple):
-    """The latest problem with an upload or the clock in any of the app's processes.
+    """The latest problem, in any of the app's processes, with an upload or the clock.
 
     Attributes:
         sentence: the problem and its solution.

@@ -33,7 +33,7 @@ def _fractions(warn_at: Sequence[float]) -> list[float]:
 
 
 class BudgetWatch:
-    """Calls the app's callback once per process for each fraction of the budget that is spent."""
+    """Calls the app's callback, once per process, when a chosen fraction of the budget is spent."""
 
     def __init__(self, registry: Registry, on_budget: OnBudget, warn_at: Sequence[float]) -> None:
         """Store the app's callback and the fractions of the lifetime budget that trigger it.

@@ -61,7 +61,7 @@ UNKNOWN: Final = "evidence.unknown"
 """The key of the sentence about what a report reveals, for metrics missing in the module."""
 
 HOW: Final = "statement.how"
-"""The key of the sentence about randomization in the request for consent."""
+"""The key of the sentence that explains randomization when the SDK asks for consent."""
 
 TRIAL: Final = "only for a trial with `hearsay-collector serve --trial`; to ship, compile without --trial\n"
 

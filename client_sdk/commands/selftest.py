@@ -44,7 +44,7 @@ AFFORDABLE: Final = 200
 """The number of metrics that the test registry's budget can pay for."""
 
 EACH: Final = 60
-"""The number of reports that a process would write without being killed."""
+"""The number of reports that a process would write if it were not killed."""
 
 KILLED_AFTER: Final = (5, 20, 40)
 """The number of acknowledged reports after which a process is killed, while it writes the next

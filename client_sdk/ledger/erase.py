@@ -2,8 +2,8 @@
 
 Without the spent amounts, the device could spend its budget again by opting out and in. A charge
 also contains its metric and its day. The metric and the day are kept only until the window of the
-charge has ended. The charges of ended windows are added up, with a separate sum for each part of
-the past that a ceiling may distinguish. For example, a monthly ceiling needs the sum of the current
+charge has ended. The charges of ended windows are added up, with a separate sum for each period
+that may still count towards a ceiling. For example, a monthly ceiling needs the sum of the current
 month.
 
 If the user has only withdrawn a purpose, counts of other metrics may still be charged to windows of

@@ -119,8 +119,8 @@ class TallyLine(Struct, frozen=True, forbid_unknown_fields=True, tag_field="line
 
     Attributes:
         symbols: the number of possible symbols.
-        counts: the number of reports of each symbol, without zeros, so that a line needs little
-            memory.
+        counts: for each reported symbol, the number of its reports. Zeros are left out, so that a
+            line needs little memory.
     """
 
     metric: Annotated[str, Meta(pattern=rf"\A{METRIC_NAME.pattern}\Z")]

@@ -28,7 +28,8 @@ LONGEST_DELAY_S = 10.0
 one."""
 
 STEADY_AFTER_S = 60.0
-"""After running for this many seconds, a store restarts quickly again."""
+"""If a store has run for this many seconds, the wait before the next start is the shortest
+again."""
 
 STOP_TIMEOUT_S = 10.0
 """Seconds until a store that does not end is killed. Acknowledged data is already on disk."""

@@ -275,7 +275,7 @@ class Connections:
 
 
 def _pool_of(url: str) -> ConnectionPool:
-    """Return redis-py's pool for a URL, which knows the class and arguments of connections."""
+    """Return redis-py's pool for a URL. The pool knows the class and arguments of connections."""
     require_url(url)
     try:
         return ConnectionPool.from_url(

@@ -63,7 +63,7 @@ class Memory(NamedTuple):
 
     @classmethod
     def from_info(cls, facts: Mapping[str, str]) -> Memory:
-        """Read the numbers from the response to INFO memory."""
+        """Read the numbers from the response to the command ``INFO memory``."""
         limit = int(facts["maxmemory"])
         return cls(int(facts["used_memory"]), limit or int(facts["total_system_memory"]), limit > 0)
 

@@ -51,7 +51,7 @@ BODY_DEADLINE_S = 15.0
 """The maximum seconds for a body to arrive: enough for 64 KiB over a very slow line."""
 
 MOMENT_S = 0.5
-"""The time, in seconds, that every body has to arrive, even if too many bodies are arriving."""
+"""The time, in seconds, that every body may take to arrive, even if too many are arriving."""
 
 TURN_S = 0.01
 """The interval, in seconds, at which a waiting request checks whether too many bodies are still

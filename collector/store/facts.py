@@ -34,7 +34,7 @@ NAMED_FIELD, NAMED = "named", "1"
 """A field and its value, which are written once every shard has received the store's name."""
 
 IMPORTING, IMPORTED = "importing", "imported"
-"""The fields with the SHA-256 digest of a backup, during its import and after the import."""
+"""The fields that contain a backup's SHA-256 digest, during the import and after the import."""
 
 WAY_OUT = (
     "bring back its servers with their files, and start the collector again; or, to continue with the "
