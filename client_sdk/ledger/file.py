@@ -186,7 +186,7 @@ def _pragma(connection: sqlite3.Connection, name: str) -> object:
 
 
 def _note_origin(connection: sqlite3.Connection, noted: Origin, present: Origin) -> None:
-    """Store the parts of a file's origin that were unknown at its creation."""
+    """Store the parts of a file's origin that were unknown when the file was created."""
     is_news = any(before is None and now is not None for before, now in zip(noted, present, strict=True))
     if is_news and noted.inode is not None:
         connection.execute(

@@ -49,7 +49,8 @@ program that runs for a second at a time and always has new reports would never 
 
 MAX_LATE_ATTEMPTS = 40
 """The maximum number of attempts to deliver an upload after its windows have closed. With the
-back-off, these attempts take most of a day, because the device's clock may be wrong for a while."""
+back-off, these attempts take most of a day. If the device's clock is wrong, it may be corrected
+within this day."""
 
 ALL_TOGETHER: Final[Mapping[str, str]] = MappingProxyType({})
 """The value of ``groups`` if no metric has purposes: any reports may share an upload."""

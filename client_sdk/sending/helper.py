@@ -90,7 +90,7 @@ def main(  # noqa: PLR0913 all settings of a helper, as it receives them
     groups: Mapping[str, str] = outbox.ALL_TOGETHER,
     held: int | None = None,
 ) -> None:
-    """Send the reports of a ledger that are due soon, unless another helper is running."""
+    """Send a ledger's reports that are due soon, unless another helper is running."""
     helper, has_more = Helper(Path(path), app, collector, upload_key, allow_plain_http, groups), False
     transport = HttpTransport(collector, upload_key, allow_plain_http=allow_plain_http)
     with contextlib.suppress(LedgerError, OSError), detached.alone(_lock_of(Path(path)), held) as lock:

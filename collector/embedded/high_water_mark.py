@@ -83,7 +83,8 @@ class Mark:
             return {}
 
     def note(self, sizes: Mapping[str, int]) -> None:
-        """Write the lengths of the increments to the mark. The files must be on disk up to there.
+        """Write the lengths of the increments to the mark. The files must be on disk up to
+        ``sizes``.
 
         Raises:
             UnnotedError: if the mark cannot be written.

@@ -72,7 +72,8 @@ class Stops:
     listed_since: Mapping[MetricEdition, int] = field(default_factory=dict)
 
     def after(self, listed: Iterable[MetricEdition], now_s: int) -> Stops:
-        """Return the relay's knowledge after a reading of the registry that listed these stops.
+        """Return the relay's knowledge after a reading of the registry has found the ``listed``
+        stops.
 
         ``now_s`` is the time of the reading, in Unix seconds. If the clock was set back, the
         waiting time of `LISTED_FOR_S` begins again.
@@ -177,7 +178,7 @@ def _is_read_by_devices(stops: tuple[MetricEdition, ...]) -> bool:
 
 
 class StopsFile:
-    """The file that stores the stops, and an empty file next to it, which is locked."""
+    """The file that stores the stops, and an empty lock file next to it."""
 
     def __init__(self, path: Path) -> None:
         """Store the path. Nothing is read yet."""

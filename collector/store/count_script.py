@@ -327,7 +327,7 @@ def _allowance(judgement: Judgement, shards: int) -> tuple[str | int, ...]:
 
     Each shard gets an equal part of the allowance. A whole upload is charged to a single shard.
     Therefore the part is at least MAX_REPORTS, unless the whole allowance is smaller. For instance,
-    if 64 shards share an allowance of 6,400 reports, each permits 256 reports instead of 100.
+    if 64 shards share an allowance of 6,400 reports, each shard permits 256 reports instead of 100.
     """
     allowance = judgement.allowance
     if allowance is None:
