@@ -60,7 +60,7 @@ class SharedCounters:
         return _adopt, (self._row_bytes, DupFd(self._descriptor))
 
     def row(self) -> mmap.mmap:
-        """Return a row in shared memory that belongs to this process until the process ends.
+        """Return a row, in shared memory, that belongs to this process until the process ends.
 
         Raises:
             OSError: if there is no space for a row.

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     import sqlite3
 
 UNIFORM_BITS = 53
-"""The precision of a random fraction from 0 to 1, in bits, like that of a float."""
+"""The precision, in bits, of a random fraction from 0 to 1. A float has the same precision."""
 
 NEVER_S = int(datetime(LATEST_YEAR + 1, 1, 1, tzinfo=UTC).timestamp())
 """The end of the last valid window, in Unix seconds. The SDK rejects later clocks."""

@@ -40,7 +40,7 @@ DISK_ADVICE: Final = {**dict.fromkeys(sorted(NO_ROOM), MAKE_ROOM), errno.EROFS: 
 """The advice for the operator, by the system error that a disk can cause, such as ENOSPC."""
 
 PROBE_BYTES = 4096
-"""The size of a test file. A full disk has no space for this block."""
+"""The size of a test file. A full disk has no space for a file of this size."""
 
 START_BYTES = 16 * PROBE_BYTES
 """The minimum free space, in bytes. Starting a store needs less space."""

@@ -83,8 +83,7 @@ class Mark:
             return {}
 
     def note(self, sizes: Mapping[str, int]) -> None:
-        """Write the lengths of the increments to the mark. The files must be on disk up to
-        ``sizes``.
+        """Write the lengths of the increments to the mark. That many bytes must be on disk.
 
         Raises:
             UnnotedError: if the mark cannot be written.

@@ -72,8 +72,7 @@ class Stops:
     listed_since: Mapping[MetricEdition, int] = field(default_factory=dict)
 
     def after(self, listed: Iterable[MetricEdition], now_s: int) -> Stops:
-        """Return the relay's knowledge after a reading of the registry has found the ``listed``
-        stops.
+        """Return the relay's knowledge after reading a registry that lists the stops ``listed``.
 
         ``now_s`` is the time of the reading, in Unix seconds. If the clock was set back, the
         waiting time of `LISTED_FOR_S` begins again.
