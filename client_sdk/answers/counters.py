@@ -4,9 +4,9 @@ A *running count* is the sum so far in the current window. The running count is 
 lost when the process ends. With ``persist`` in the registry, the ledger's file contains the running
 count until the window has ended. This count is a true answer.
 
-A *day of use* is a day on which the app was used: one row in the ledger's table of counts. The
-column ``window`` contains the day. The column ``edition`` is empty, because later editions of the
-metric count the day, too.
+A *day of use* is a day on which the app was used. Each day of use is one row in the ledger's table
+of counts. The column ``window`` contains the day. The column ``edition`` is empty, because later
+editions of the metric count the day, too.
 
 A report counts the days of use in a period that ends with the report's window. The device makes the
 report when the app first runs after the window, but only if the app was used within the window. A

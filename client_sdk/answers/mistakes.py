@@ -1,7 +1,7 @@
 """Mistakes in an app's calls to the SDK, and how the SDK limits their effects.
 
-A random answer replaces an invalid answer. A call with an undefined name has no effect. Neither
-mistake raises an error, because a crashed app or a missing report would hint at the answer.
+A random answer replaces an invalid answer. A call that names an undefined metric has no effect.
+Neither mistake raises an error, because a crashed app or a missing report would hint at the answer.
 Mistakes are counted only in memory, because the data on disk must not depend on whether an answer
 was valid.
 """
@@ -43,7 +43,7 @@ class Mistakes:
         return draw()
 
     def unknown(self, mistake: UnknownMetricError | OutsideDomainError) -> Recorded:
-        """Count a call that names an undefined metric or is the wrong method; return the result."""
+        """Count a call that names an undefined metric or uses a wrong method; return the result."""
         self._note(Recorded.UNKNOWN.value, mistake, "nothing is recorded")
         return Recorded.UNKNOWN
 

@@ -1,6 +1,6 @@
 """Compiles a registry to a module for browsers and Node (``hearsay-client compile``).
 
-The browser SDK neither reads TOML nor computes probabilities. The module contains the metrics, with
+The browser SDK neither reads TOML nor computes probabilities. The module contains the metrics, and
 each mechanism's probabilities as exact integers. A registry is refused if it needs a feature that
 the chosen `Target` cannot provide. For example, permanent answers need a stored secret.
 

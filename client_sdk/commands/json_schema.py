@@ -1,7 +1,7 @@
 """Prints a JSON Schema of metrics.toml for editors (``hearsay-client schema``).
 
-With the schema, an editor shows mistakes while the author types, for example with the language
-server Taplo. Only ``hearsay-client check`` checks rules that involve several tables or numbers.
+With the schema and a language server, such as Taplo, an editor shows mistakes while the author
+types. Only ``hearsay-client check`` checks rules that involve several tables or numbers.
 """
 
 from __future__ import annotations

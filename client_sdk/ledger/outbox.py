@@ -6,7 +6,7 @@ verdict *settles* the upload, which is then deleted. A second verdict has no eff
 
 The collector's response to an upload affects only this upload and its reports. A temporarily
 refused report is sent again in an upload of its own. If the report shared a new upload with other
-reports, the collector could learn that both uploads are from the same device.
+reports, the collector could learn that the earlier and the new upload are from the same device.
 """
 
 from __future__ import annotations

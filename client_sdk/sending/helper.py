@@ -1,9 +1,9 @@
 """The helper: a separate process that sends a program's remaining reports after the program's end.
 
 Each report is sent at a random time within a minute, and many programs do not run that long. A
-program with waiting reports starts the helper when the program ends. The helper waits for these
-times, and sends the reports in the ledger's file. The helper records no answers. Each ledger has at
-most one helper at a time.
+program that still has waiting reports starts the helper when the program ends. The helper waits for
+the random times, and sends the reports in the ledger's file. The helper records no answers. Each
+ledger has at most one helper at a time.
 """
 
 from __future__ import annotations

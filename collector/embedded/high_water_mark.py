@@ -3,8 +3,8 @@
 About once a second, the collector records the length of each increment file (see `aof`). It also
 records a checksum of the bytes within this length. These bytes are acknowledged data.
 
-The server does not detect changed bytes in the middle of a file. It also accepts a file with a
-missing end, even if acknowledged data is missing. The mark reveals these losses.
+The server does not detect changed bytes in the middle of a file. It also accepts a file whose end
+is missing, even if acknowledged data is missing. The mark reveals these losses.
 """
 
 from __future__ import annotations
