@@ -74,7 +74,7 @@ def test_each_step_is_told_on_standard_error_while_it_happens(capsys: Capture) -
     assert silent.startswith("dark_mode: no_consent: the user has not agreed")
 
 
-def test_the_step_after_a_change_shows_the_report_on_the_changed_question(tmp_path: Path, capsys: Capture) -> None:
+def test_the_step_after_a_change_shows_the_report_on_the_changed_metric(tmp_path: Path, capsys: Capture) -> None:
     for values in (["a", "b"], ["c", "d"]):
         os = {"purpose": "Which?", "kind": "category", "values": values, "epsilon": 1}
         registry = Registry.parse(registry_text(os=os))
