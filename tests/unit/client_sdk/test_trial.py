@@ -14,7 +14,7 @@ from client_sdk.protocol.registry.registry import in_trial
 from client_sdk.results import SUPPRESSED
 from client_sdk.testing import Answer, FakeClock, KeptUploads, answers
 from tests.support.devices.clients import ScriptedTransport, accept, refuse
-from tests.support.devices.definitions import registry_text
+from tests.support.devices.definitions import CATEGORY, registry_text
 
 Capture = pytest.CaptureFixture[str]
 
@@ -76,8 +76,7 @@ def test_each_step_is_told_on_standard_error_while_it_happens(capsys: Capture) -
 
 def test_the_step_after_a_change_shows_the_report_on_the_changed_metric(tmp_path: Path, capsys: Capture) -> None:
     for values in (["a", "b"], ["c", "d"]):
-        os = {"purpose": "Which?", "kind": "category", "values": values, "epsilon": 1}
-        registry = Registry.parse(registry_text(os=os))
+        registry = Registry.parse(registry_text(os=CATEGORY | {"values": values}))
         uploads = KeptUploads()
         with Telemetry(
             registry, collector=HERE, data_dir=tmp_path, consent=True, clock=FakeClock(), transport=uploads, trial=True
