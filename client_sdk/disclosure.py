@@ -96,7 +96,7 @@ class Disclosure:
         return self._clock.problem or process.ledger_thread.problem or process.uploader.problem
 
     def close(self) -> None:
-        """End the background work. Waiting reports stay in the file for the next run.
+        """End the background work. Reports that wait stay in the ledger for the next run.
 
         A request in progress gets 0.3 s to finish; other uploads are sent later. A program that
         ends without calling `close` behaves in the same way.

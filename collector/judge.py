@@ -216,7 +216,7 @@ _latest: _Second | None = None
 
 
 def _rules(registry: Registry, now_s: float, grace_s: int, once: frozenset[str]) -> _Rule:
-    """Return a function that returns rulings for one second. The latest function is cached."""
+    """Return the rule that applies during one second of the clock. The latest rule is cached."""
     global _latest  # noqa: PLW0603 replaced atomically; every thread would store the same value
     second_s, latest = now_s // 1, _latest
     if (

@@ -50,7 +50,7 @@ LISTED_FOR_S: Final = 86_400
 """How long the collector must have listed a stop before the relay announces it, in seconds."""
 
 MAX_FILE_BYTES: Final = 65_536
-"""The maximum number of bytes in the file of stops. Two lists of maximum length need far less."""
+"""The maximum number of bytes in the file that lists the stopped metrics."""
 
 LONGEST_WAIT_S: Final = 7200.0
 """The maximum seconds between two readings of the registry. The average is an hour."""

@@ -79,8 +79,8 @@ equal if their relative difference is at most this number.
 LOG_CERTAIN = -40.0
 """The logarithm of a negligible probability.
 
-The test draws no tallies if a drawn tally would reach the observed distance with at most this
-probability.
+If the probability of a distance as large as the observed distance is at most this, the test
+simulates no tallies.
 """
 
 NUMBERS_AT_ONCE = 2**16

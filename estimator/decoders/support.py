@@ -134,7 +134,7 @@ class Incidence(Protocol):
 
 @lru_cache(maxsize=REMEMBERED)
 def _table(incidence: Incidence, symbols: int) -> Floats:
-    """Return a table of 1 where a symbol supports a value, and otherwise 0, shape (k, m)."""
+    """Return a table, shape (k, m), with 1 where a symbol supports a value, and 0 elsewhere."""
     table: Floats = np.rint(incidence.of_values(np.eye(symbols))).T
     return table
 

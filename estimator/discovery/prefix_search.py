@@ -127,7 +127,7 @@ def risks_of(candidates: int, levels_left: int) -> list[float]:
 
 
 class _Prefixes(NamedTuple):
-    """The survivors of the previous level that do not contain the end of a text.
+    """The unfinished prefixes among the candidates that the previous level kept.
 
     Attributes:
         numbers: the prefixes as integers, with zeros in place of later bits.

@@ -93,8 +93,8 @@ exceeds the relative error of the continued fraction in `fair_tail_floor`.
 ERROR_PER_STEP = 2.0**-46
 """A bound on the rounding error in `log_mass_ceiling`, per unit of distance from the mean.
 
-Digits are lost if two terms nearly cancel. These terms are at most 40 times the distance from the
-mean number of successes.
+Digits are lost if two terms nearly cancel. Each of the two terms is at most 40 times the distance
+of the number of successes from its mean.
 """
 
 DEPTH = 32

@@ -342,7 +342,9 @@ def read_people(path: Path, metric: Metric) -> People:
             _check_heading(path, list(rows.fieldnames or ()), (*features, metric.name))
             for row in rows:
                 if None in row or None in row.values():  # the csv module marks missing or surplus cells with None
-                    raise AnswersError(f"line {rows.line_num}: has more or fewer cells than the heading; correct it")
+                    raise AnswersError(
+                        f"line {rows.line_num} does not have as many cells as the heading; correct this line"
+                    )
                 if all(row[name] for name in (*features, metric.name)):
                     answer = {name: _read(row[name], kind) for name, kind in features.items()}
                     answers.append(answer | {LABEL: TRUTH_VALUES.get(row[metric.name].strip().lower())})

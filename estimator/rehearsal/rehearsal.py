@@ -181,7 +181,7 @@ class Rehearsal(Record, frozen=True, tag_field="population", tag=POPULATION):
 
 
 def _same_window(kind: WindowKind) -> Window:
-    """Return a window that is the same on every day."""
+    """Return the window that contains 1970-01-01, whatever the date of the rehearsal."""
     return Window.at(kind, UNIX_EPOCH_S)
 
 

@@ -50,8 +50,8 @@ claims that these figures did not change. The untested figures are:
   that depends on the number of reports. In addition, it is unknown how often very large errors
   occur.
 * Quantiles of numbers with thresholds. The shares above the thresholds are tested instead.
-* Texts that were found. A window lists a text only if noise or chance did not hide the text, so the
-  estimates are too large on average.
+* Texts that were found. Noise hides some texts in some windows. The estimates of the texts that are
+  found are therefore too large on average.
 * Named texts in the same hash cell as another named text.
 * Shares among the devices that answered. These shares are ratios of tested shares.
 * Means and shares within a group if the group's share is less than 10 times the standard error of

@@ -291,8 +291,8 @@ def histogram_of(metric: Metric) -> Histogram:
 
 
 def _ranges(histogram: Histogram, counts: Counts | Floats) -> TallyRanges:
-    """Return the ranges of a tally.
+    """Return the `TallyRanges` of a tally.
 
-    `TallyRanges` requires shares of the histogram's bins. Equal shares are passed as a placeholder.
+    The class requires shares of the histogram's bins. Equal shares are passed as a placeholder.
     """
     return TallyRanges.from_counts(histogram, counts, np.full(histogram.bins, 1 / histogram.bins))

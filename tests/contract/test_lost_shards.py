@@ -221,9 +221,9 @@ def test_naming_that_was_broken_off_is_finished_and_hides_no_loss_afterwards(emp
     store.prepare()
     assert set(store.names(store.layout.shards)) == {store.layout.name}
     store.run(0, "UNLINK", keys.of_shard(0, keys.NAME))
-    with pytest.raises(ConfigError, match=r"lost shard 0, with.*accept-loss"):
+    with pytest.raises(ConfigError, match=r"lost shard 0, and.*accept-loss"):
         store.prepare()
-    assert "lost shard 0, with" in said(store, Level.FAILED)[0]
+    assert "lost shard 0, and" in said(store, Level.FAILED)[0]
     store.disconnect()
 
 

@@ -138,7 +138,7 @@ class ProjectiveGeometry(Channel):
         * The vector is divided by its first nonzero coordinate, even if this coordinate is 1.
         * The division takes the same number of steps for all vectors.
 
-        Each draw is the number of a point. For a kept answer, the point is in PG(t-2, q). The
+        Each draw is the index of a point. For a kept answer, the point is in PG(t-2, q). The
         numbers after those of PG(t-2, q) belong to vectors with a leading 1 and t - 1 arbitrary
         digits. For a lie, the device draws one of these vectors, and drops the leading 1.
         """

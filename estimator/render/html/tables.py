@@ -71,8 +71,8 @@ class JointView:
 
     Attributes:
         names: the name of the metric that defines the groups, and of the metric that is compared.
-        groups: the shares within each group. Empty if the second metric is a number, because the
-            figures then include the groups' means.
+        groups: the shares within each group. Empty if the second metric is a number. The means of
+            the groups are then among the metric's figures.
         independence: a sentence on whether the two metrics are associated. Empty if the second
             metric is a number.
         clearest: all comparisons, the clearest first.

@@ -208,7 +208,7 @@ def found_words(change: Change, changes: Changes) -> str:
 
 
 def wide_intervals(estimated: MetricEstimate, precision: Precision) -> str | None:
-    """Return a caution if a half-width exceeds the fraction `TOO_FAR` of the range, or None."""
+    """Return a caution if a half-width exceeds `TOO_FAR` of the range, and otherwise None."""
     needed = precision.reports_needed
     if needed is None:
         return None

@@ -141,7 +141,7 @@ def test_the_page_to_sign_says_the_same_figures() -> None:
     page = " ".join((Path(__file__).parents[4] / "docs/privacy/index.md").read_text(encoding="utf-8").split())
     shares = [truth_in_words(metric_of(BOOLEAN, epsilon=epsilon), shipped()) for epsilon in ("ln 3", 4, 12)]
     first, second, third = shares
-    said = f"about {first} yes-or-no reports are true; at 4, about {second}; at 12, about {third}, which"
+    said = f"about {first} yes-or-no reports are true; at 4, about {second}; at 12, about {third},"
     assert said in page
 
 

@@ -15,8 +15,8 @@ NAMED = {"name": "mine", "named": "1"}
 @pytest.mark.parametrize(
     ("facts", "borne", "said"),
     [
-        (NAMED, ["mine", None, None, "mine"], "the store has lost shards 1-2, with"),
-        (NAMED, [None, None], "the store has lost shards 0-1, with"),
+        (NAMED, ["mine", None, None, "mine"], "the store has lost shards 1-2, and"),
+        (NAMED, [None, None], "the store has lost shards 0-1, and"),
         (NAMED, ["mine", "its", None], "another store's name is on shard 1:"),
         (NEW, [None, "its"], "another store's name is on shard 1:"),
     ],

@@ -334,7 +334,7 @@ def test_a_cluster_must_be_called_one(cluster: Cluster) -> None:
 def test_a_cluster_that_one_node_could_stop_is_refused(cluster: Cluster) -> None:
     cluster.nodes[-1].ask("CONFIG", "SET", "cluster-require-full-coverage", "yes")
     try:
-        with pytest.raises(ConfigError, match=r"cluster-require-full-coverage no \(now yes\).*one lost node"):
+        with pytest.raises(ConfigError, match=r"cluster-require-full-coverage no \(now yes\).*a lost node"):
             RedisStore(cluster.url, is_cluster=True).prepare()
     finally:
         cluster.nodes[-1].ask("CONFIG", "SET", "cluster-require-full-coverage", "no")

@@ -342,7 +342,7 @@ def test_a_library_that_is_missing_is_named(monkeypatch: pytest.MonkeyPatch, lib
     report = make_report(REGISTRY, [])
     ways = {"pandas": estimator.to_pandas, "polars": estimator.to_polars}
     if library in ways:
-        with pytest.raises(estimator.MissingLibraryError, match=f"needs {library}, .*: pip install {library}"):
+        with pytest.raises(estimator.MissingLibraryError, match=f"{library} is required, .*: pip install {library}"):
             ways[library](report)
         return
     result = _report(folder, "--format", "parquet", "--output", str(folder / "report.parquet"))
