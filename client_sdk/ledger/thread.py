@@ -98,6 +98,7 @@ class LedgerThread:
         self.process = forks.this_process()
         self.is_open = False
         self.problem: str | None = None
+        self._failed_begin = BARE
         self._open_ledger = open_ledger
         self._jobs: SimpleQueue[_Job[Any] | forks.Pause | _End] = SimpleQueue()
         self._starting = threading.RLock()
@@ -258,12 +259,13 @@ class LedgerThread:
                 _transact(connection, _Job(self._first[0], WRITE))
                 self._first.popleft()
             value = _transact(connection, job)
-            self.problem = None
+            if job.begin == WRITE or self._failed_begin != WRITE:  # on a full disk, only reading succeeds
+                self.problem = None
             job.result.set_result(value)
         except _AbandonedError:
             pass
         except BaseException as error:  # noqa: BLE001 the thread must outlive any failure of a job
-            explained = self._explain(error)
+            explained = self._explain(error, job.begin)
             if isinstance(explained, LedgerBusyError) and explained is not error and self._can_try_again(job):
                 return connection if self.is_open else None
             if job.decide():
@@ -304,11 +306,11 @@ class LedgerThread:
             connection.close()
         self.is_open = False
 
-    def _explain(self, error: BaseException) -> LedgerError:
+    def _explain(self, error: BaseException, begin: str) -> LedgerError:
         # drop the traceback, whose frames refer to the connection
         explained = explanations.explain(error, self.path).with_traceback(None)
         if not isinstance(explained, LedgerBusyError):
-            self.problem = str(explained)
+            self.problem, self._failed_begin = str(explained), begin
             if self.problem not in self._warned:
                 self._warned.add(self.problem)
                 warn("%s", self.problem)

@@ -66,9 +66,14 @@ def test_a_job_that_fails_is_undone_and_the_ledger_thread_continues(ledger_threa
 
     with pytest.raises(LedgerError, match="ZeroDivisionError"):
         ledger_thread.run(fail, LONG_S)
-    assert ledger_thread.problem is not None
     assert ledger_thread.run(noted, LONG_S, begin=READ) == 0
-    assert ledger_thread.problem is None
+    assert ledger_thread.problem  # on a full disk, reading succeeds
+    ledger_thread.run(note, LONG_S)
+    assert not ledger_thread.problem
+    with pytest.raises(LedgerError, match="ZeroDivisionError"):
+        ledger_thread.run(fail, LONG_S, begin=READ)
+    ledger_thread.run(noted, LONG_S, begin=READ)
+    assert not ledger_thread.problem
 
 
 def test_an_error_shows_no_frame_of_the_ledger_thread(ledger_thread: LedgerThread) -> None:
