@@ -31,8 +31,9 @@ sleeps."""
 
 LIFE_S = 120.0
 """How long, in seconds, a helper runs, not counting its last request. A report is due within a
-minute. A request takes at most a minute. If the report becomes due during a request, the report
-gets a new random time within another minute. Another helper sends later reports."""
+minute after its recording. A request takes at most a minute. If the report becomes due during a
+request, the report gets a new random time within another minute. Another helper sends later
+reports."""
 
 HEAD_START_S = 2.0
 """How long, in seconds, a program with a helper waits before it sends earlier programs' reports.
