@@ -5,8 +5,8 @@ from __future__ import annotations
 import os
 import sys
 from collections.abc import Mapping
-from importlib import import_module
 from pathlib import Path
+from pkgutil import resolve_name
 from typing import Any, Final
 
 import click
@@ -86,11 +86,8 @@ class ErrorReportingGroup(click.Group):
 
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:  # noqa: ARG002 as in the base
         """Return the command with the given name, or None."""
-        if cmd_name not in self._modules:
-            return None
-        module, _, name = self._modules[cmd_name].partition(":")
-        subcommand: click.Command = getattr(import_module(module), name)
-        return subcommand
+        place = self._modules.get(cmd_name)
+        return None if place is None else resolve_name(place)
 
     def main(self, *args: Any, **settings: Any) -> Any:  # noqa: ANN401 as in the base
         """Run the command line, and report an error if there is no space left for its output."""

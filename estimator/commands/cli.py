@@ -5,8 +5,8 @@ from __future__ import annotations
 import os
 import sys
 from difflib import get_close_matches
-from importlib import import_module
 from pathlib import Path
+from pkgutil import resolve_name
 from typing import Any, Final
 
 import click
@@ -118,11 +118,8 @@ class Commands(click.Group):
 
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:  # noqa: ARG002 as above
         """Return the command with the given name, or None."""
-        if cmd_name not in COMMANDS:
-            return None
-        module, _, name = COMMANDS[cmd_name].partition(":")
-        subcommand: click.Command = getattr(import_module(module), name)
-        return subcommand
+        place = COMMANDS.get(cmd_name)
+        return None if place is None else resolve_name(place)
 
     def invoke(self, ctx: click.Context) -> object:
         """Run a command.
