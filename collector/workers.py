@@ -35,6 +35,8 @@ RESTART_DELAY_S = 1.0
 
 POLL_S = 0.05
 
+SIGNAL_POLL_S = 1.0
+
 ANSWER_TIMEOUT_S = 5.0
 """The time limit of a readiness check (seconds), the same as for a response of the store."""
 
@@ -50,8 +52,28 @@ HTTP/2 is not offered, because a single connection could contain hundreds of req
 _log = logging.getLogger(__name__)
 
 
+class _PolledEvent(threading.Event):
+    """An event whose wait lets the main thread run its signal handlers every second.
+
+    If another thread receives a signal, Python runs the handler in the main thread, but does not
+    wake the main thread.
+    """
+
+    def wait(self, timeout: float | None = None) -> bool:
+        """Wait for the event, or for a number of seconds."""
+        if timeout is not None:
+            return super().wait(timeout)
+        while not super().wait(SIGNAL_POLL_S):
+            pass
+        return True
+
+
 class _Server(MPServer):
-    """A Granian server that does not hang if a second signal arrives while it handles the first."""
+    """A Granian server that ends on a signal, whatever its threads are doing at that moment."""
+
+    def __init__(self, *args: Any, **settings: Any) -> None:  # noqa: ANN401 the server's own types
+        super().__init__(*args, **settings)
+        self.main_loop_interrupt = _PolledEvent()
 
     def signal_handler_interrupt(self, *_: object, **__: object) -> None:
         """Wake the main loop, from another thread.

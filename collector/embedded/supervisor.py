@@ -76,7 +76,7 @@ class Guardian:
             stdin=subprocess.DEVNULL,
             stdout=subprocess.DEVNULL,
             pass_fds=(self._lock,),
-            preexec_fn=_end_with_parent,  # noqa: PLW1509 one system call, prepared before the fork
+            preexec_fn=_prepare_store,  # noqa: PLW1509 two system calls, prepared before the fork
         ) as store:
             self._store = store
             if self._ended.is_set():
@@ -106,6 +106,12 @@ def _report(status: int) -> None:
 
 
 _libc = ctypes.CDLL(None)
+
+
+def _prepare_store() -> None:
+    """Make SIGTERM end the store at any time. The store has no handler of its own at first."""
+    signal.signal(signal.SIGTERM, signal.SIG_DFL)  # the guardian ignores it, and the store would inherit this
+    _end_with_parent()
 
 
 def _end_with_parent() -> None:

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import ctypes
 import os
+import signal
 import subprocess
 import sys
 from collections.abc import Callable, Iterator
@@ -179,6 +181,14 @@ def test_it_ends_with_status_0_leaving_no_process_and_keeping_what_it_counted(
         assert [pid for pid in started if is_running(pid)] == []
     with running_collector(registry_file, tmp_path / "data") as collector:
         assert [tally["counts"] for tally in tallies(collector.url, "?preliminary=1")] == [[0, 1]]
+
+
+def test_it_ends_whichever_of_its_threads_receives_the_signal(registry_file: Path, tmp_path: Path) -> None:
+    with running_collector(registry_file, tmp_path / "data") as collector:
+        threads = [int(task.name) for task in Path(f"/proc/{collector.pid}/task").iterdir()]
+        other = next(thread for thread in threads if thread != collector.pid)
+        assert ctypes.CDLL(None).tgkill(collector.pid, other, signal.SIGTERM) == 0
+        assert collector.process.wait(60) == 0
 
 
 def test_everything_ends_when_the_main_process_is_killed(registry_file: Path, tmp_path: Path) -> None:
