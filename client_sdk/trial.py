@@ -45,7 +45,9 @@ _CONSENT_HINTS: Final = {
     Recorded.SUPPRESSED: ": consent.current(…).rule says why; to try it anyway, pass consent=True",
 }
 
-_UNKNOWN: Final = (Refusal.UNKNOWN_METRIC.sentence, Refusal.UNKNOWN_EDITION.sentence)
+_UNKNOWN: Final = tuple(
+    refusal.sentence for refusal in (Refusal.UNKNOWN_METRIC, Refusal.UNKNOWN_EDITION, Refusal.FORMER_EDITION)
+)
 _SERVE: Final = "start `hearsay-collector serve --trial` with this registry"
 
 _NOTHING: Final = object()

@@ -50,8 +50,8 @@ def script_for(command: click.Command, shell: str) -> str:
 
 
 WITHOUT_UPLOAD_KEYS = (
-    "an access file without an upload key must say who may report. Above its first [[key]], write uploads = "
-    '"open" (anyone) or uploads = "keys" (only relays)'
+    'unless the access file has an upload key, write uploads = "open" (anyone may report) or uploads = "keys" '
+    "(only relays may report) above its first [[key]]"
 )
 
 

@@ -105,8 +105,8 @@ def _of_permanence(old: Metric, new: Metric) -> Iterator[str]:
 
 def _cost(metric: Metric) -> str:
     each = f"each report costs epsilon {_shown(metric.epsilon_nanos)}"
-    year = f"and the reports of a year cost up to {_shown(IN_YEAR[metric.window] * metric.epsilon_nanos)}"
-    return f"{each}, {year} (one per {metric.window}), within the ceilings"
+    year = f"the reports of a year (one per {metric.window}) would cost up to"
+    return f"{each}; without the ceilings, {year} {_shown(IN_YEAR[metric.window] * metric.epsilon_nanos)}"
 
 
 def _shown(nanos: int) -> str:

@@ -88,7 +88,8 @@ def _consequence(old: Metric, new: Metric) -> str:
     again = "draws a new permanent answer and " if new.channel.permanent_nanos else ""
     return (
         f"this is a new edition ({new.edition}), counted separately from the released one ({old.edition}); "
-        f"a device {again}pays up to {_price(new)} for it, in addition to what it has paid"
+        f"a device {again}pays up to {_price(new)} for it, in addition to what the device has paid; a device that has "
+        "spent its lifetime budget never answers it"
     )
 
 

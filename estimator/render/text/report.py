@@ -123,16 +123,18 @@ mechanism's fresh noise averages out.
 
 SINCE_FOOTNOTE = """\
 Changes: all reports since the chosen window are compared with earlier ones.
-Intervals are valid even if the same people answered in all windows. p is
-corrected for all figures of all questions.
+Differences of shares are in percentage points. Intervals are valid even if the
+same people answered in all windows. A change is reported if its p-value is at
+most 0.05 after correction for all figures of all questions.
 """
 
 CHANGES_FOOTNOTE = """\
 Changes: the tests compare the last closed window with the first, fit a straight
-line through all windows, and look for a step after each window.
-Intervals are valid even if the same people answered in all windows. p is
-corrected for all figures of all questions. Wait for the next window to confirm
-a new change.
+line through all windows, and look for a step after each window. Differences of
+shares are in percentage points. Intervals are valid even if the same people
+answered in all windows. A change is reported if its p-value is at most 0.05
+after correction for all figures of all questions. Wait for the next window to
+confirm a new change.
 """
 
 

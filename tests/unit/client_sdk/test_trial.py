@@ -86,7 +86,7 @@ def test_the_step_after_a_change_shows_the_report_on_the_changed_metric(tmp_path
         assert randomized.partition(" (")[0] in values
 
 
-@pytest.mark.parametrize("code", [Refusal.UNKNOWN_METRIC, Refusal.UNKNOWN_EDITION])
+@pytest.mark.parametrize("code", [Refusal.UNKNOWN_METRIC, Refusal.UNKNOWN_EDITION, Refusal.FORMER_EDITION])
 def test_an_ordinary_collector_advises_to_start_one_for_trials(code: Refusal, capsys: Capture) -> None:
     transport = ScriptedTransport()
     transport.answer(refuse(code))

@@ -135,9 +135,9 @@ def test_a_new_metric_says_what_it_costs_and_one_that_is_gone_costs_nothing() ->
     old, new = _registry(a=BOOLEAN), _registry(a=BOOLEAN, b=BOOLEAN | {"window": "week"}, c=PERMANENT)
     weekly, daily = regressions(old, new)
     each = "is new; each report costs epsilon {}"
-    costs = f"{each}, and the reports of a year cost up to {{}} (one per {{}}), within the ceilings"
-    assert weekly == f"metric.b: {costs.format(1, 54, 'week')}"
-    assert daily == f"metric.c: {costs.format(0.5, 183, 'day')}"
+    costs = f"{each}; without the ceilings, the reports of a year (one per {{}}) would cost up to {{}}"
+    assert weekly == f"metric.b: {costs.format(1, 'week', 54)}"
+    assert daily == f"metric.c: {costs.format(0.5, 'day', 183)}"
     assert regressions(new, old) == []
 
 
