@@ -213,7 +213,8 @@ class Trial(Gathering, Consenting):
                 return ": one report per window; to start over, create another Telemetry"
             return f": one report per window; to start over, stop this program, delete {self._folder}, and restart"
         if recorded is Recorded.UNAVAILABLE:
-            return f": {self.problem}"
+            again = "" if self._folder is None else f"; to start over, stop this program and delete {self._folder}"
+            return f": {self.problem}{again}"
         return _CONSENT_HINTS.get(recorded, "")
 
 

@@ -84,7 +84,7 @@ ACCEPTED = "; the collector's answer: accepted"
 
 def test_the_page_quotes_that_the_first_report_of_an_app_is_accepted() -> None:
     assert f"{ACCEPTED}\n```" in PATHS["python-app"].read_text(encoding="utf-8")
-    assert TRIAL.text == "python tool.py build\n"
+    assert TRIAL.text == "python tool.py\n"
 
 
 def quoted(name: str, command: str) -> list[str]:

@@ -150,7 +150,8 @@ def _last_lines(plan: MetricPlan) -> Iterator[str]:
     of_mean = f" {plan.unit}" if plan.unit and plan.share is None else ""
     wanted = relative_size(plan.wanted_error) if is_relative else f"{plan.wanted_error:.4g}{of_mean}"
     devices = "" if plan.devices_needed is None else f" from {plural(plan.devices_needed, 'device')}"
-    yield f"  {f'reports for an error of {wanted}':34} {plan.reports_needed:>14,}{devices}"
+    each = "" if plan.together is None else f" a {plan.window}"
+    yield f"  {f'reports for an error of {wanted}':34} {plan.reports_needed:>14,}{each}{devices}"
     if plan.strata is not None and plan.strata.smallest_difference is not None:
         least = plan.strata.smallest_difference
         seen = relative_size(least) if is_relative else f"{size_of(least):>14}{of_mean}"

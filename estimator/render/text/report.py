@@ -42,11 +42,20 @@ from estimator.render.words import (
     untested_words,
     window_of,
 )
-from estimator.report.conclusions import Conclusion, by_value, clearest_first, conclusion, differences_of, suggested
+from estimator.report.conclusions import (
+    Conclusion,
+    by_value,
+    clearest_changes,
+    clearest_first,
+    conclusion,
+    differences_of,
+    suggested,
+)
 from estimator.report.strata import clearest_effects
 from estimator.results.group import SHARES, FigureGroup
 from estimator.results.metric import MetricEstimate, Pooled
-from estimator.results.report import SHOWN_VALUES, Changes, Effect, EstimateReport, Highlight
+from estimator.results.report import SHOWN_VALUES, Changes, ChangeVerdict, Effect, EstimateReport, Highlight
+from estimator.statistics.confidence import SIGNIFICANT
 from estimator.words import in_unit, plural
 
 TOO_FEW = "too few to tell"
@@ -239,11 +248,21 @@ def _changes_block(changes: Changes, highlight: Highlight, style: Style) -> str:
         names = map(style.cut, highlight.shown.names or ())
         lines.append(f"  {group.about.table_heading.format(*names)}")
         lines += style.rows([("", line) for line in lines_of(group, (), have_bars=False)], TOO_FEW)
-    lines += wrapped(outcome_words(changes), style.width, "  ", "  ")
+    lines += wrapped(f"{outcome_words(changes)}{_chance_words(changes)}", style.width, "  ", "  ")
     untested = untested_words(changes.untested)
     if untested:
         lines += wrapped(f"changes in {untested} are not tested", style.width, "  ", "  ")
     return "".join(f"{line.rstrip()}\n" for line in lines)
+
+
+def _chance_words(changes: Changes) -> str:
+    """Return a clause if a difference would be a change if it were the only one; otherwise ""."""
+    _, clearest = clearest_changes(changes)[0]
+    p_value = clearest.p_value
+    if changes.verdict is not ChangeVerdict.NO_CHANGE or p_value is None or p_value > SIGNIFICANT:
+        return ""
+    often = f"among {changes.tests} comparisons, one is often as clear by chance"
+    return f": the clearest difference has p {p_equals(p_value)}, but {often}"
 
 
 def _effect_block(effect: Effect, titles: Mapping[str, str], style: Style) -> str:
