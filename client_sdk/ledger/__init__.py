@@ -1,5 +1,5 @@
 """The ledger: a device's SQLite file, with charges, waiting reports, and the device's secret.
 
-Functions that get a connection run within the caller's transaction, unless the docstring says
+Functions that take a connection run within the caller's transaction, unless their docstrings say
 otherwise.
 """

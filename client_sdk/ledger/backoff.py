@@ -6,12 +6,13 @@ from collections.abc import Callable
 from os import urandom
 
 BACKOFF_BASE_S = 1.0
-"""The first retry is made within a second, because most failures are lost packets or restarts."""
+"""The maximum random delay before the first retry, in seconds. The delay is short, because most
+failures are lost packets or server restarts."""
 
 BACKOFF_CEILING_S = 3600.0
-"""The maximum back-off, in seconds. If the uploads of a million devices fail, the devices make a
-few hundred requests a second. Each upload has its own back-off, and is tried twice an hour on
-average. A device with four failing uploads therefore makes eight requests an hour."""
+"""The maximum back-off, in seconds. Each upload has its own back-off. At the maximum, an upload is
+tried twice an hour on average. A million devices with one failing upload each then make a few
+hundred requests a second."""
 
 Uniform = Callable[[float, float], float]
 """A source of random delays: ``uniform(a, b)`` returns a random float from a to b."""
@@ -23,7 +24,7 @@ def jitter(low: float, high: float) -> float:
 
 
 def next_delay_s(failures: int, least_s: float, uniform: Uniform) -> float:
-    """Return the seconds to wait before the next attempt, after ``failures`` failures in a row.
+    """Return the seconds to wait after a failed attempt that followed ``failures`` other failures.
 
     The result is the delay that the server has requested (``least_s``) plus a random delay. Devices
     that failed together then do not retry together (Brooker 2015, "Exponential backoff and

@@ -1,9 +1,9 @@
 """Records what this device has spent: epsilon in billionths, and delta in units of 10**-18.
 
 A charge records its day. The amount spent within a period, such as a week, is the sum over the days
-of the period. A new registry that has another kind of period therefore does not renew the budget.
-If the day of a charge is no longer known, the charge has a first and a last possible day. The
-charge then counts towards every period that contains a possible day.
+of the period. Therefore the budget is not renewed if a new registry limits the budget by the month
+instead of the week, for example. If the day of a charge is no longer known, the charge has a first
+and a last possible day. The charge then counts towards every period that contains a possible day.
 
 A charge and its report become durable together or not at all. The key of a charge consists of
 metric, edition and window. Each key allows one report. A *slot* is a charge that is made when a
@@ -24,12 +24,13 @@ if TYPE_CHECKING:
     import sqlite3
 
 CLOCK_BACK_S = 86_400
-"""How far, in seconds, a clock may be set back. The ledger's time then pauses until the clock has
-caught up. A larger correction could let the device spend its budget twice."""
+"""The maximum time, in seconds, by which the device's clock may be set back. The ledger's time then
+pauses until the clock has caught up. A larger correction could let the device spend its budget
+twice."""
 
 NOTED_S = 3600
-"""The minimum time between two writes of the ledger's time, in seconds. Windows begin on the hour.
-"""
+"""The ledger's time is written at most once in each period of this length, in seconds. Hourly
+writes are enough, because windows begin on the hour."""
 
 SlotKey = tuple[str, str, str]
 """Metric, edition and window of a charge."""
@@ -41,9 +42,10 @@ class Slot(IntEnum):
     OPEN = 0
     REPORTED = 1
     FILLED = 2
-    """The report waits, and says "no answer" until an answer is recorded."""
+    """The report waits in the queue, and says "no answer" until an answer is recorded."""
     AWAITED = 3
-    """The report waits. The return value of the app's function may still replace the symbol."""
+    """The report waits in the queue. An answer from the app's provider function may still replace
+    the report's symbol."""
 
 
 class Periods(NamedTuple):
@@ -60,7 +62,7 @@ class Periods(NamedTuple):
 
 
 def instant(connection: sqlite3.Connection, clock_s: float) -> float:
-    """Return the current instant by the ledger's time, which never goes back.
+    """Return the ledger's current time in Unix seconds. The ledger's time never goes back.
 
     Raises:
         ClockError: if the clock was set back by more than a day, or if it shows a time that no

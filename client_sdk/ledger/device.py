@@ -1,7 +1,7 @@
 """The ledger's data about its device: the secret, the user's consent, and the latest problems.
 
-The ledger stores whether the user agrees. A helper process, which sends reports after a program has
-ended, first reads whether the user agrees.
+The ledger stores whether the user has agreed to any telemetry. A helper process, which sends
+reports after a program has ended, reads this first.
 """
 
 from __future__ import annotations
@@ -19,7 +19,10 @@ CLOCK, UPLOAD = "clock", "upload"
 
 
 class Secret(NamedTuple):
-    """The device's secret and its number. Opting out and in again creates a new secret."""
+    """The device's secret, and how many secrets the device has had.
+
+    The secret changes if the user opts out and in again.
+    """
 
     key: bytes
     generation: int
@@ -34,9 +37,9 @@ def secret_of(connection: sqlite3.Connection) -> Secret:
 
 
 def note_agreement(connection: sqlite3.Connection, *, agrees: bool) -> bool:
-    """Store whether the user agrees; return whether it is stored.
+    """Store ``agrees``; return False if the user has opted out in the meantime.
 
-    After opting out has erased the secret, nothing is stored.
+    Opting out erases the secret. Without a secret, nothing is stored.
     """
     is_in, before = connection.execute("SELECT secret IS NOT NULL, agrees FROM device").fetchone()
     if is_in and before != agrees:
@@ -45,7 +48,7 @@ def note_agreement(connection: sqlite3.Connection, *, agrees: bool) -> bool:
 
 
 def agrees(connection: sqlite3.Connection) -> bool:
-    """Whether the user agrees to anything."""
+    """Whether the user has agreed to any telemetry."""
     return bool(connection.execute("SELECT agrees FROM device").fetchone()[0])
 
 

@@ -3,11 +3,11 @@
 Without the spent amounts, the device could spend its budget again by opting out and in. A charge
 also contains its metric and its day. The metric and the day are kept only until the window of the
 charge has ended. The charges of ended windows are added up, with a separate sum for each period
-that may still count towards a ceiling. For example, a monthly ceiling needs the sum of the current
-month.
+whose ceiling still applies. For example, a monthly ceiling needs the sum of the current month.
 
-If the user has only withdrawn a purpose, counts of other metrics may still be charged to windows of
-the last three days. Therefore these days, their weeks and their months have separate sums, too.
+If the user withdraws one purpose, the metrics of other purposes continue, and may still be charged
+to windows of the last three days. Therefore these days, their weeks and their months have separate
+sums, too.
 """
 
 from __future__ import annotations
@@ -78,16 +78,19 @@ def wipe(connection: sqlite3.Connection) -> None:
 
 
 def _forget_participation(connection: sqlite3.Connection) -> None:
-    """With strategy ``pace``, keep only the time from which the device may answer again."""
+    """Delete whether the device took part; keep only the time from which it may answer again."""
     connection.execute("DELETE FROM stratum WHERE done = 0 OR end_s <= ?", (charges.latest_s(connection),))
     connection.execute("UPDATE stratum SET chosen_s = end_s")
 
 
 def withdraw(connection: sqlite3.Connection, is_covered: Callable[[str], bool]) -> bool:
-    """Delete the data that the consent does not cover; return whether counts were deleted.
+    """Delete the data of metrics for which ``is_covered`` is false, because consent was withdrawn.
+
+    Return whether running counts were deleted.
 
     The secret is kept, because the other metrics need it. If the user agrees again and gives the
-    same answer, the same permanent answer reveals less than a new permanent answer.
+    same answer, the secret yields the same permanent answer, which reveals less than a second
+    random draw.
     """
     outbox.withdraw(connection, is_covered)
     deleted = {table: _delete_of(connection, table, is_covered) for table in ("queue", "history", "counts")}
@@ -106,7 +109,7 @@ def _delete_of(connection: sqlite3.Connection, table: str, is_covered: Callable[
 
 
 def may_have_erased(connection: sqlite3.Connection) -> bool:
-    """Whether any charge has no report, because the report was erased or dropped."""
+    """Whether a charge is marked as reported, but the report has been erased or dropped."""
     query = (
         "SELECT metric, edition, window FROM charges WHERE reported = 1"
         " EXCEPT SELECT metric, edition, window FROM queue EXCEPT SELECT metric, edition, window FROM history"
@@ -115,17 +118,18 @@ def may_have_erased(connection: sqlite3.Connection) -> bool:
 
 
 def wipe_counts(connection: sqlite3.Connection) -> None:
-    """Delete running counts and days of use, which are true values."""
+    """Delete running counts and days of use, which are stored without noise."""
     connection.execute("DELETE FROM counts")
 
 
 def _add_up(connection: sqlite3.Connection, *, grace_days: int, metrics: Collection[str] | None = None) -> None:
     """Replace the charges of ended windows by sums.
 
-    The day of a sum is the first day of a period (day, week or month) that can still be charged, or
-    `OVER`. A charge on any other day is added to the sum of the latest earlier day of this kind.
-    Both days are in the same periods. For example, if today is Thursday the 10th, a charge of
-    Tuesday is added to Monday, the first day of the week.
+    Each sum has a day, which is the first day of a period (day, week or month) that can still be
+    charged. A charge is added to the latest sum whose day is not after the charge's day. No such
+    period begins between the two days, so the charge still counts towards the same ceilings. For
+    example, if today is Thursday the 10th, a charge on Tuesday is added to the sum of Monday, the
+    first day of the week. If all sums have later days, the charge is added to the sum `OVER`.
     """
     now_s = charges.latest_s(connection)
     marks = _marks(now_s, grace_days)

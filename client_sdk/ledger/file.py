@@ -27,8 +27,9 @@ APPLICATION_ID = 0x48727361
 SCHEMA_VERSION = 1
 
 BUSY_TIMEOUT_S = 0.05
-"""How long, in seconds, one statement waits while another process uses the file. The fsync of a
-commit takes less time, and `record` may take more time."""
+"""How long, in seconds, one statement waits while another process uses the file. The timeout is
+longer than another process's commit with its fsync, and shorter than the time that `record` may
+take."""
 
 SECRET_BYTES = 32
 """The length of the secret in bytes, equal to the length of an HMAC-SHA-256."""
@@ -203,7 +204,7 @@ def _renew_secret(connection: sqlite3.Connection) -> None:
 
 
 def uri_of(path: PurePath) -> str:
-    """Return the SQLite URI of an existing file at an absolute path, for writing.
+    """Return the SQLite URI that opens the existing file at an absolute path for writing.
 
     For a path on a Windows share, the server's name becomes part of the path. SQLite refuses URIs
     with a machine's name (https://www.sqlite.org/uri.html, section 3.1).
@@ -259,7 +260,8 @@ def fill(connection: sqlite3.Connection, app: str, file_origin: Origin) -> None:
 def _give_name(temporary: Path, path: Path) -> None:
     """Give a file its final name, unless another file has this name.
 
-    In that case, raise `FileExistsError` if the file system has hard links.
+    If another file has the name, `FileExistsError` is raised on file systems with hard links. On
+    other file systems, the temporary file keeps its name.
     """
     try:
         os.link(temporary, path)

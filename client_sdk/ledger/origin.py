@@ -2,12 +2,13 @@
 
 A copy on another disk may have the same inode number as the original. But the creation time of the
 copy, called its *birth*, is the time of copying. A snapshot of a whole disk keeps inode and birth,
-but the file system of the snapshot may have a different id. Rebooting and mounting a disk again
-change none of the three values. An unknown value is None, and is not compared.
+but the file system of the snapshot may have a different id. Neither a reboot nor a remount changes
+the inode, the birth or the file system's id. An unknown value is None, and is not compared.
 
 The machine's id comes from a file on Linux and the BSDs (machine-id(5)), from gethostuuid(2) on
-macOS, and from the registry value ``MachineGuid`` on Windows. A ledger from a machine without an id
-is accepted on any machine. A ledger from a machine with an id is accepted only on this machine.
+macOS, and from the value ``MachineGuid`` of the Windows registry. A ledger from a machine without
+an id is accepted on any machine. A ledger from a machine with an id is accepted only on this
+machine.
 """
 
 import contextlib
@@ -104,7 +105,7 @@ def _file_system(path: Path) -> str | None:
 
     Some file systems have a permanent id. Other file systems (XFS, F2FS, FAT, and those of macOS)
     return 0, or a device number, which may change when the machine reboots. Device numbers and 0
-    fit into 32 bits.
+    fit into 32 bits, unlike permanent ids.
     """
     number = 0
     if sys.platform != "win32":  # Windows has no such id

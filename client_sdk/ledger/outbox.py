@@ -69,11 +69,11 @@ class Parcel(NamedTuple):
 def new_parcel(
     connection: sqlite3.Connection, now_s: float, groups: Mapping[str, str] = ALL_TOGETHER, *, hurried: bool = True
 ) -> Parcel | None:
-    """Make an upload of unsent reports; if ``hurried``, do not wait for their random times.
+    """Make an upload of unsent reports; if ``hurried``, ignore their random sending times.
 
     The reports are chosen and ordered at random, so that their order reveals nothing. ``groups``
-    maps metrics to their purposes. Only reports with equal purposes share an upload. If the user
-    withdraws one purpose, reports of other purposes are then not lost. Return None if no report is
+    maps metrics to their purposes. Only reports with equal purposes share an upload, so that
+    withdrawing one purpose does not delete reports of other purposes. Return None if no report is
     due, or if an earlier upload has been due for a day and must be sent instead.
     """
     _give_up(connection, now_s)
@@ -101,8 +101,8 @@ def settle(connection: sqlite3.Connection, upload_id: str, verdict: Verdict, now
     """Apply a verdict: resend or drop each refused report; return whether any was dropped.
 
     The collector decides whether a window is closed, because this device's clock may be wrong. The
-    device's clock only ends the retries of a report that the collector refuses for a reason other
-    than a closed window, because the collector might refuse it forever.
+    device's clock has one use: a temporarily refused report is dropped after the report's deadline.
+    Otherwise, the collector might refuse the report forever.
     """
     refused = dict(verdict.refused)
     before, has_dropped = retry_times.refusals(connection, upload_id), False

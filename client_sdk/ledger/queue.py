@@ -21,8 +21,8 @@ same size. Other reports then cannot displace the reports of metrics with ``fill
 
 SPREAD_S = 60.0
 """The period, in seconds, in which a report is sent at a random time. The report's arrival then
-does not reveal when the user did something. A report whose time is more than this period ahead is
-sent at once, because the clock was set back."""
+does not reveal when the user did something. If a report's time is more than this period ahead, the
+clock was set back, and the report is sent at once."""
 
 
 REJECTED = "rejected"
@@ -39,10 +39,10 @@ class Leaving(NamedTuple):
 
 
 def enqueue(connection: sqlite3.Connection, report: Report, release_s: int = 0, leaves_s: float = 0.0) -> None:
-    """Put a report into the queue, to be sent at ``release_s`` (Unix seconds) or later.
+    """Put a report into the queue, to be sent at the Unix time ``leaves_s``.
 
-    The report is sent at ``leaves_s``; only a flush sends it earlier. If the queue is full, the
-    reports whose windows close first are dropped and counted.
+    A flush may send the report before ``leaves_s``, but not before the Unix time ``release_s``. If
+    the queue is full, the reports whose windows close first are dropped and counted.
     """
     connection.execute(
         "INSERT INTO queue (metric, edition, window, symbol, deadline, release, leaves) VALUES (?, ?, ?, ?, ?, ?, ?)",
@@ -57,7 +57,7 @@ def enqueue(connection: sqlite3.Connection, report: Report, release_s: int = 0, 
 
 
 def due(connection: sqlite3.Connection, now_s: float, *, hurried: bool) -> list[tuple[int, Report]]:
-    """Return the row ids and reports to send now; if ``hurried``, ignore their random times."""
+    """Return the row ids and reports to send; if ``hurried``, ignore their random sending times."""
     return [
         (row, Report(*report))
         for row, *report in connection.execute(
@@ -76,7 +76,7 @@ def next_leaving(connection: sqlite3.Connection, now_s: float) -> Leaving | None
 
 
 def next_release_s(connection: sqlite3.Connection, now_s: float) -> list[int]:
-    """Return a list with the earliest future ``release_s``; an empty list if there is none."""
+    """Return a list with the earliest future ``release_s``, or an empty list."""
     earliest = connection.execute("SELECT MIN(release) FROM queue WHERE release > ?", (now_s,)).fetchone()[0]
     return [] if earliest is None else [int(earliest)]
 
@@ -85,7 +85,7 @@ def replace_symbol(connection: sqlite3.Connection, report: Report) -> bool:
     """Replace the symbol of a waiting report that was never sent; return False if there is none.
 
     A report that was sent keeps its symbol if it returns to the queue. Otherwise, two different
-    reports of one window would be sent, although only one was paid for.
+    reports of one window would be sent, although only one was charged.
     """
     changed = connection.execute(
         "UPDATE queue SET symbol = :symbol WHERE metric = :metric AND edition = :edition AND window = :window"
@@ -110,7 +110,7 @@ def note_outcome(connection: sqlite3.Connection, report: Report, outcome: Report
 
 
 def count_dropped(connection: sqlite3.Connection, reason: str, reports: int) -> None:
-    """Count reports that were dropped for a reason."""
+    """Add ``reports`` to the number of reports that were dropped for ``reason``."""
     if reports:
         connection.execute(
             "INSERT INTO drops VALUES (:reason, :reports)"

@@ -41,7 +41,7 @@ class Retry(NamedTuple):
 
 
 def pending(connection: sqlite3.Connection) -> list[Retry]:
-    """Return all unsettled uploads, sorted by their latest attempt, the oldest first."""
+    """Return all unsettled uploads, sorted by the time of their latest attempt."""
     rows = connection.execute(
         "SELECT id, COALESCE(due, 0), COALESCE(not_before, 0), tried"
         " FROM uploads LEFT JOIN retries ON upload = id ORDER BY turn"
@@ -88,5 +88,5 @@ def refusals(connection: sqlite3.Connection, upload_id: str) -> int:
 
 
 def end(connection: sqlite3.Connection, upload_id: str) -> None:
-    """Forget the times of an upload."""
+    """Delete the stored times of an upload."""
     connection.execute("DELETE FROM retries WHERE upload = ?", (upload_id,))

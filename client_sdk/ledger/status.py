@@ -28,7 +28,7 @@ def read_status(connection: sqlite3.Connection, budget: Budget, periods: Periods
 
 
 def status_of(spent: tuple[int, int, int], budget: Budget, periods: Periods, window_nanos: int) -> BudgetStatus:
-    """Return the status for spent amounts. A negative remainder counts as 0."""
+    """Return the budget's status for spent amounts. A negative remainder counts as 0."""
     in_window, in_month, in_life = spent
     month_ceiling = budget.per_month_nanos
     left = max(0, budget.lifetime_nanos - in_life)

@@ -7,9 +7,9 @@ hangs, the caller does not learn the outcome, but the job is done either complet
 A caller may also stop waiting but leave its job to the thread. Up to `MAX_LEFT` of these jobs stay
 in memory, and are tried again while another process blocks the ledger.
 
-Only the thread's own frame refers to the connection. After a fork, the child does not have the
-thread. Therefore the child cannot use, close or finalize the connection. Any of these actions would
-harm the parent's connection.
+Only the thread's own stack frames refer to the connection. After a fork, the child does not have
+the thread. Therefore the child cannot use, close or finalize the connection. Any of these actions
+would harm the parent's connection.
 """
 
 from __future__ import annotations
@@ -165,8 +165,8 @@ class LedgerThread:
     def do_first(self, work: Work) -> None:
         """Do work in a write transaction of its own, just before the next job that writes.
 
-        If the work fails, the next job fails, too. The work is then tried again before the job
-        after the failed job.
+        If the work fails, that job fails, too, and the work is tried again before the following
+        job.
         """
         self._first.append(work)
 
@@ -185,8 +185,8 @@ class LedgerThread:
     def stop(self, patience_s: float, last: Work | None = None) -> None:
         """Finish the jobs queued so far, close the connection and end.
 
-        Blocked jobs are tried again for ``patience_s`` seconds. A thread that has started does
-        ``last`` in a write transaction after all other jobs.
+        Blocked jobs are tried again for ``patience_s`` seconds. If the thread has ever started, it
+        does ``last`` in a write transaction after all other jobs.
         """
         job = None if last is None else _Job(last, WRITE, is_patient=True)
         with self._starting:
