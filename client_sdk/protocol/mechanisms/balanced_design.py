@@ -48,8 +48,8 @@ TOLERANCE: Final = 4000
 `TOLERANCE`."""
 
 PRIMES_TRIED: Final = 12
-"""The number of primes v to try, starting at the number of answers. Larger primes have larger
-variances."""
+"""The number of primes v that are tried. The first prime is the smallest one that is at least the
+number of answers. Larger primes have larger variances."""
 
 LEAST_POINTS: Final = 5
 LEAST_BLOCK: Final = 2
@@ -60,8 +60,9 @@ contains all of them."""
 
 ANY_DIVISORS_UP_TO: Final = 128
 MOST_DIVISORS: Final = 12
-"""The maximum number of proper divisors of a v above `ANY_DIVISORS_UP_TO`. With more divisors,
-weights seldom fit into 64 bits, and the search for them is slow (seconds for v = 168)."""
+"""The maximum number of proper divisors of v, if v is above `ANY_DIVISORS_UP_TO`. With more
+divisors, the starters' weights seldom fit into 64 bits, and computing the weights takes long
+(seconds for v = 168)."""
 
 UNIT: Final = 2**40
 """Odds and variances are integers in units of 1 / `UNIT`. Fractions would be too slow."""
@@ -69,7 +70,7 @@ UNIT: Final = 2**40
 
 @dataclass(frozen=True, slots=True)
 class BalancedDesign(BlockDesign):
-    """The channel that computes its blocks from a few *starters*, which are sets of s values.
+    """The channel whose blocks are computed from a few *starters*, which are sets of s values.
 
     A starter times a *multiplier*, modulo v, is a *base block*. A base block plus a shift, modulo
     v, is a block. With M multipliers, base block b is starter b // M times multiplier b % M. All
@@ -79,7 +80,8 @@ class BalancedDesign(BlockDesign):
         inputs: k, the number of possible answers, at most v.
         points: v, the modulus, which is k or a prime.
         block_size: s, the number of values in a block, from 2 to v - 2.
-        order: the number of factors modulo v that leave a starter unchanged; 1 if v is not prime.
+        order: the number of factors by which a starter can be multiplied modulo v and remain
+            unchanged; 1 if v is not prime.
         starters: the numbers from which `values_by_starter` computes the starters, in ascending
             order.
         weights: for each starter, the relative frequency of each of its base blocks.
@@ -163,7 +165,7 @@ class Design(NamedTuple):
     Attributes:
         variance: the variance of an estimated share, times the number of reports, in units of
             2**-40. All answers are assumed to be equally common.
-        symbols: the maximum number of symbols.
+        symbols: an upper bound on the number of symbols.
         points, block_size, order: as in `BalancedDesign`.
     """
 
@@ -202,7 +204,7 @@ def balanced_choice(inputs: int, odds: Fraction) -> Design | None:
 
 
 def _designs(family: _Family, inputs: int, odds: int) -> Iterator[Design]:
-    """Yield those designs of a family whose block size is near the best block size."""
+    """Yield the designs of a family that have a block size near the best block size."""
     points, order = family.points, family.order
     below = points * UNIT // (UNIT + odds) // order * order
     sizes = {below, below + 1, below + order, below + order + 1} if order > 1 else {below, below + 1}

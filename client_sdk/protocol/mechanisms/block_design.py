@@ -4,10 +4,10 @@ There are v values, 0..v-1. A *base block* is a fixed set of d values. A base bl
 modulo v, is a *block*. Each symbol represents one block. For example, with v = 7, the base block
 {0, 1, 3} and the shift 5 yield the block {5, 6, 1}.
 
-The device draws a base block with a probability proportional to the weight of the base block. With
-probability `keep_numerator` / 2**64, the device then draws a shift for which the block contains the
-answer, and otherwise another shift. The shifts treat all values alike. Therefore a few base blocks
-can replace all C(v, d) sets.
+The device draws a base block with a probability proportional to the weight of the base block. Then
+the device draws a shift. With probability `keep_numerator` / 2**64, the shifted block contains the
+answer; otherwise, it does not. Because of the shifts, all values are in equally many blocks.
+Therefore a few base blocks can replace all C(v, d) sets of d values.
 
 Sources: Park, Nam & Lee 2023, "Block design schemes for the locally differentially private discrete
 distribution estimation", section IV; Ye & Barg 2018 (subset selection, which uses all sets of d
@@ -75,7 +75,7 @@ class BlockDesign(Channel):
 
     @abstractmethod
     def _element(self, index: int, place: int) -> int:
-        """Return element ``place`` of this list: a base block's d members, then other values."""
+        """Return element ``place`` of a base block's d members followed by all other values."""
 
     @property
     def symbols(self) -> int:
@@ -84,7 +84,7 @@ class BlockDesign(Channel):
 
     @property
     def worst_ratio(self) -> Fraction:
-        """The probability of a block that contains the answer, divided by that of another block."""
+        """The probability of a block with the answer, divided by that of a block without it."""
         outside = self.points - self.block_size
         return Fraction(self.keep_numerator * outside, (COIN_SCALE - self.keep_numerator) * self.block_size)
 
@@ -94,7 +94,7 @@ class BlockDesign(Channel):
         return Fraction(self.weights[index // of_family], self._ends[-1] * of_family)
 
     def probability(self, symbol: int, given: int) -> Fraction:
-        """Return P(symbol | given), the probability of a symbol."""
+        """Return the probability of ``symbol`` if the input is ``given``."""
         index, shift = divmod(symbol, self.points)
         if (given - shift) % self.points in self.base_block(index):
             return self.chance(index) * Fraction(self.keep_numerator, COIN_SCALE * self.block_size)
@@ -102,7 +102,7 @@ class BlockDesign(Channel):
         return self.chance(index) * Fraction(COIN_SCALE - self.keep_numerator, COIN_SCALE * others)
 
     def likeliest(self, symbol: int) -> Sequence[int]:
-        """Return the inputs in a symbol's block, or all inputs if the block contains none."""
+        """Return the inputs in a symbol's block, or all inputs if no input is in the block."""
         index, shift = divmod(symbol, self.points)
         held = sorted((value + shift) % self.points for value in self.base_block(index))
         return [value for value in held if value < self.inputs] or range(self.inputs)
@@ -112,8 +112,8 @@ class BlockDesign(Channel):
 
         The base block is drawn independently of the value. Then a member and a non-member of the
         base block are drawn. The shift turns either the member or the non-member into ``value``. If
-        only one of the two were drawn, the duration could reveal whether the reported block
-        contains ``value``.
+        only one of the two were drawn, the duration of the call could reveal whether the reported
+        block contains ``value``.
         """
         points, size, ends = self.points, self.block_size, self._ends
         of_family, total = self.base_blocks // len(ends), ends[-1]
@@ -127,6 +127,6 @@ class BlockDesign(Channel):
 
 
 def keep_within(epsilon: RequestedEpsilon, points: int, block_size: int) -> int:
-    """Return the largest `keep_numerator` of a design within the requested epsilon."""
+    """Return the largest `keep_numerator` with which a design has at most the requested epsilon."""
     weight = epsilon.odds * block_size
     return int(COIN_SCALE * weight / (weight + points - block_size))

@@ -3,10 +3,10 @@
 A registry may name a metric's mechanism. A version of Hearsay that lacks this mechanism refuses the
 metric, because a registry must have the same meaning in every version.
 
-With ``mechanism = "auto"``, this module chooses the mechanism. Within one schema number of the
-registry, the same kind and epsilon always select the same mechanism. For k values, balanced designs
-have the smallest variance or nearly so. ``auto`` prefers a mechanism with fewer symbols if its
-variance exceeds the minimum by at most 0.5%.
+With ``mechanism = "auto"``, this module chooses the mechanism. For a given kind and epsilon, this
+choice changes only with the registry's schema number. For k values, balanced designs have the
+smallest variance, or nearly the smallest variance. ``auto`` prefers a mechanism with fewer symbols
+if its variance exceeds the minimum by at most 0.5%.
 """
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -28,13 +28,13 @@ Utility = Sequence[Sequence[Fraction]]
 larger utility means a more useful report."""
 
 GOOD_ENOUGH = Fraction(1005, 1000)
-"""The largest acceptable ratio of a mechanism's variance to the minimum. An excess of 0.5% costs as
-much precision as losing 200 of 40,000 devices."""
+"""The largest acceptable ratio of a mechanism's variance to the minimum. A variance that is 0.5%
+larger costs as much precision as losing 200 of 40,000 devices."""
 
 FEW_COUNTS = 32
-"""The largest number of possible counts for which ``auto`` selects a mechanism for categories,
-which estimates shares without bias. For more possible counts, ``auto`` selects a mechanism for
-ranges of numbers."""
+"""If a metric has at most this many possible counts, ``auto`` selects a mechanism for categories.
+The shares of categories are estimated without bias. For more possible counts, ``auto`` selects a
+mechanism for numbers."""
 
 CACHED = 64
 """The maximum number of cached channels. Most releases of a registry request the same channels."""
@@ -68,8 +68,8 @@ class ChannelRequest(NamedTuple):
         """The number of inputs, if each input represents one answer.
 
         Raises:
-            ValueError: if inputs do not represent single answers, or there are more than
-                `MAX_CATEGORIES` answers.
+            ValueError: if an input does not represent a single answer, or if more than
+                `MAX_CATEGORIES` answers are possible.
         """
         size = self.kind.size
         if size is None:
@@ -93,10 +93,10 @@ class Mechanism(NamedTuple):
         shape: the supported form of inputs, one of `Kind.shapes`.
         statistics: the statistics that can be estimated from reports about numbers, such as
             ``mean``; empty if inputs are not numbers.
-        options: those keys of a metric's table that only this mechanism uses, such as ``delta``.
+        options: the keys of a metric's definition that only this mechanism uses, such as ``delta``.
         is_permanent: whether the mechanism supports permanent answers. A device draws a permanent
-            answer once and reuses it in later reports. Each input of such a mechanism is an answer
-            or an end of a range.
+            answer once and reuses it in later reports. Each input of a mechanism for permanent
+            answers is an answer, or the lower or upper end of a number's range.
     """
 
     name: str
@@ -111,7 +111,7 @@ class Mechanism(NamedTuple):
         return self.shape in request.shapes and self.is_open_to(request.kind)
 
     def is_open_to(self, kind: Kind) -> bool:
-        """Whether a kind supports the mechanism."""
+        """Whether a kind allows the mechanism's statistics and options."""
         may_ask = not self.statistics or bool({*self.statistics} & {*kind.statistics})
         return may_ask and not self.options & kind.refused.keys()
 
@@ -119,7 +119,8 @@ class Mechanism(NamedTuple):
         """Return the mechanism's channel for a request.
 
         Raises:
-            ValueError: if there is no such channel. The message says how to fix the definition.
+            ValueError: if the mechanism has no channel for the request. The message says how to fix
+                the metric's definition.
         """
         module, _, name = self.builder.partition(":")
         return built_once(getattr(import_module(module), name).build, request)
@@ -242,7 +243,7 @@ def channel_for(  # noqa: PLR0913 everything that a definition may say about its
 
 
 def _check(mechanism: Mechanism, request: ChannelRequest) -> None:
-    """Check that a mechanism supports a request. Raise a ValueError with advice if not."""
+    """Raise a ValueError with advice if a mechanism does not support a request."""
     kind, name = request.kind, mechanism.name
     is_of_labels = mechanism.shape == "labels" and "labels" not in request.shapes
     if is_of_labels and kind.unshared and mechanism.is_open_to(kind):

@@ -9,9 +9,9 @@ cells. Then the device reports the feature's cell by k-ary randomized response o
 The symbol reveals the drawn feature. The channels of all features have the same epsilon. The whole
 channel has this epsilon, too, because the draw of the feature does not depend on the cells.
 
-The alternative is to report a vector of the products of all features. A vector contains more
-information, but its additional numbers add noise. ``docs/research/models.md`` measures for which
-models a vector is better.
+The alternative is to report about a vector of products: the products of the label and each feature,
+and of every two features. The vector contains more information, but its additional numbers add
+noise. ``docs/research/models.md`` measures for which models a vector is better.
 
 Source: Cormode, Kulkarni & Srivastava 2019, "Answering range queries under local differential
 privacy", section 4 (hierarchical histograms, which draw a level).
@@ -39,7 +39,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Crosses(Channel):
-    """The channel from one cell for each feature to a symbol for one feature.
+    """The channel that reports about one feature, given the cells of all features.
 
     All attributes have one value for each feature. For k-ary randomized response, the block size
     and the number of base blocks are 1.
@@ -49,8 +49,8 @@ class Crosses(Channel):
         block_sizes: the number of cells that a symbol represents.
         base_blocks: the number of base blocks of the cyclic design.
         keep_numerators: the probability that the symbol represents the true cell, times 2**64.
-        features: the channel of the cells. Computed from the attributes above.
-        firsts: the number of the feature's first symbol. Computed from the attributes above.
+        features: the channel that perturbs the feature's cell. Computed from the attributes above.
+        firsts: the feature's first symbol. Computed from the attributes above.
     """
 
     name: ClassVar[str] = "crosses"
@@ -76,7 +76,7 @@ class Crosses(Channel):
 
     @classmethod
     def within(cls, epsilon: RequestedEpsilon, cells: Sequence[int]) -> Crosses:
-        """Return the channel within an epsilon, for features with these numbers of cells."""
+        """Return the channel with at most this epsilon, given each feature's number of cells."""
         chosen = [designs.design_of_few_symbols(each, epsilon.odds) for each in cells]
         keeps = (
             CyclicDesign.within(epsilon, each, *design).keep_numerator
@@ -107,7 +107,7 @@ class Crosses(Channel):
 
     @property
     def worst_ratio(self) -> Fraction:
-        """The largest `worst_ratio` of a feature's channel. Inputs may differ in all features."""
+        """The largest `worst_ratio` of all features' channels."""
         return max(feature.worst_ratio for feature in self.features)
 
     def feature_of(self, symbol: int) -> tuple[int, int]:
@@ -123,8 +123,9 @@ class Crosses(Channel):
     def perturb(self, value: Sequence[int], coins: Coins) -> int:
         """Return a symbol for a randomly drawn feature; ``value`` has a cell for each feature.
 
-        The draw of the feature does not depend on ``value``. The number of further coins may depend
-        on the drawn feature. The symbol reveals the feature anyway.
+        The draw of the feature does not depend on ``value``. The number of random bits that are
+        then consumed may depend on the drawn feature, because the symbol reveals the feature
+        anyway.
         """
         feature = coins.below(self.inputs)
         return self.firsts[feature] + self.features[feature].perturb(value[feature], coins)

@@ -1,7 +1,8 @@
-"""The choice of the best design of a mechanism for k values and an epsilon.
+"""Selects the best design of a mechanism for k values and an epsilon.
 
-A *design* is a channel's sizes. For ``cyclic-design``, the sizes are the block size and the number
-of base blocks. For ``projective-geometry``, the sizes are a prime and a dimension.
+A *design* is a tuple of sizes that determine a channel. For ``cyclic-design``, the sizes are the
+block size and the number of base blocks. For ``projective-geometry``, the sizes are a prime and a
+dimension.
 
 In subset selection, a device reports d of the k values, usually a subset that contains the answer.
 With the best d, no channel has a smaller variance (Ye & Barg 2018, "Optimal schemes for discrete
@@ -22,8 +23,8 @@ CYCLIC = "cyclic-design"
 PROJECTIVE = "projective-geometry"
 
 GOOD_ENOUGH = Fraction(102, 100)
-"""The largest acceptable ratio of a design's variance to the minimum. Designs with fewer symbols
-save time and memory, which is worth a variance up to 2% larger."""
+"""The largest acceptable ratio of a design's variance to the minimum. A design with fewer symbols
+saves time and memory, which justifies a variance that is up to 2% larger."""
 
 MAX_DESIGN_SYMBOLS = 2**16
 """The maximum number of symbols of a cyclic design. A tally then takes at most half a megabyte."""
@@ -34,7 +35,7 @@ MAX_LEVEL_SYMBOLS = 2**9
 
 MAX_BASE_BLOCKS = 128
 """The maximum number of pseudo-random base blocks. With 128 base blocks, the variance exceeds the
-minimum by 1/128 of the minimum. More base blocks would gain less than one percent."""
+minimum by 1/128 of the minimum. More base blocks would reduce the variance by less than 1%."""
 
 MAX_GEOMETRY_SYMBOLS = 2**24
 """The maximum number of symbols of a projective geometry. A tally of 64-bit counters then takes up
@@ -83,8 +84,8 @@ def by_name(inputs: int, odds: Fraction) -> Iterator[Candidate]:
 def design_of_few_symbols(inputs: int, odds: Fraction) -> tuple[int, int]:
     """Return the block size and the number of base blocks of a cyclic design with few symbols.
 
-    The result is (1, 1) if k-ary randomized response is better. ``inputs`` is from 2 to half of
-    `MAX_LEVEL_SYMBOLS`, and ``odds`` is e**epsilon.
+    The result is (1, 1) if k-ary randomized response is better than every cyclic design. ``inputs``
+    is from 2 to half of `MAX_LEVEL_SYMBOLS`, and ``odds`` is e**epsilon.
     """
     candidates = [*_k_ary_and_cyclic(inputs, odds, MAX_LEVEL_SYMBOLS)]
     block_size, base_blocks = _fewest_symbols(candidates).design or (1, 1)
@@ -127,13 +128,14 @@ def subset_variance(inputs: int, size: int, odds: Fraction) -> Fraction:
 
 
 def rare_variance(inputs: int, size: int, odds: Fraction) -> Fraction:
-    """Return `subset_variance` for the share of a value that almost no device has."""
+    """Return the `subset_variance` of the estimated share of a value that almost no device has."""
     supported, unsupported = _support(inputs, size, odds)
     return unsupported * (1 - unsupported) / (supported - unsupported) ** 2
 
 
 def _support(inputs: int, size: int, odds: Fraction) -> tuple[Fraction, Fraction]:
-    """Return the chance that a report contains the answer, and the chance for another value."""
+    """Return the probability that a report contains a value: first for the answer, then for others.
+    """
     total = odds * size + inputs - size
     supported = odds * size / total
     return supported, (odds * size * (size - 1) + (inputs - size) * size) / ((inputs - 1) * total)
@@ -168,8 +170,8 @@ def _average_variance(inputs: int, supported: Fraction, unsupported: Fraction) -
 def _geometry(prime: int, inputs: int) -> tuple[int, int, int, int]:
     """Return the sizes of the smallest geometry PG(t-1, prime) with at least ``inputs`` points.
 
-    The result contains the number of points, the number of points on a hyperplane, the number of
-    points that two hyperplanes have in common, and t.
+    The four results are the number of points, the number of points on each hyperplane, the number
+    of points that every two hyperplanes have in common, and t.
     """
     common, block, points, dimension = 1, prime + 1, prime * prime + prime + 1, 3
     while points < inputs:
@@ -178,7 +180,7 @@ def _geometry(prime: int, inputs: int) -> tuple[int, int, int, int]:
 
 
 def _primes_near(center: int) -> Iterator[int]:
-    """Yield up to two primes on each side of a center. The best prime is near 1 + e**epsilon."""
+    """Yield the two primes nearest to ``center`` on each side. The best is near 1 + e**epsilon."""
     below = (number for number in range(center, 1, -1) if is_prime(number))
     above = (number for number in range(center + 1, 2 * center + 8) if is_prime(number))
     for side in (below, above):

@@ -13,18 +13,18 @@ Each value is in three blocks, and each pair of values is in one block.
 Because of the shifts, the number of blocks that contain a pair depends only on the pair's
 difference. Because of the multipliers, this number depends only on the greatest common divisor of
 this difference and v. Multipliers are *units*: values that have no common divisor with v.
-Multiplied by some units, the starter becomes itself or its negative, which has the same
-differences. Units whose quotient is such a unit form a *coset*. One unit of each coset is enough as
-a multiplier.
+Multiplication by some units turns the starter into itself or its negative, which has the same
+differences. Two units are in the same *coset* if their quotient is one of these units. One
+multiplier from each coset is enough.
 
 If v is prime, the greatest common divisor is always 1, so that every starter is balanced. The
 starter is a union of cosets of a group of units. Therefore few multipliers are needed (Wilson 1972,
 "Cyclotomy and difference families in elementary abelian groups", section 3).
 
 If v is not prime, the design combines several random starters with integer weights. With these
-weights, differences occur equally often, whatever divisor they have in common with v. More starters
-are drawn until such weights exist. The number of weights above 0 is at most the number of divisors
-of v above 1 (Caratheodory 1911).
+weights, all differences occur equally often, even if they have different divisors in common with v.
+More starters are drawn until such weights exist. The number of weights above 0 is at most the
+number of divisors of v above 1 (Caratheodory 1911).
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ Row = list[int]
 
 
 def non_negative_solution(equations: list[Row], totals: Row) -> dict[int, int] | None:
-    """Return weights of columns that solve all equations up to a common factor.
+    """Return non-negative weights of the columns that solve all equations up to a common factor.
 
     The weighted sum of each row is its total, times an integer that is the same for all rows. For
     example, for 1 a + 3 b = 2 and 2 a + 2 b = 2, the weights a = 1 and b = 1 yield 4 and 4, twice
@@ -101,8 +101,8 @@ WORDS_OF = b"hearsay balanced design 1"
 and the starter's number follow, each as 8 big-endian bytes."""
 
 REMEMBERED = 128
-"""The maximum number of cached starters, and of cached designs. A device uses about twenty starters
-for each metric."""
+"""The maximum number of cached starters, and of cached designs. For each metric, a device uses
+about twenty starters."""
 
 
 def proper_divisors(points: int) -> Row:
@@ -162,7 +162,7 @@ def balanced_starters(points: int, block_size: int) -> dict[int, int]:
 
 
 def _weights(points: int, block_size: int, divisors: Row, starters: range) -> dict[int, int] | None:
-    """Return balancing weights, keyed by the starter's number, or None if there are none."""
+    """Return the weights of a balanced design, by the starter's number; None if none exist."""
     blocks = [values_by_starter(points, block_size, 1, each)[:block_size] for each in starters]
     pairs = [[(points - 1) * _alike(block, divisor) for block in blocks] for divisor in divisors]
     all_pairs = block_size * (block_size - 1)

@@ -1,19 +1,19 @@
 """Sets: a device draws one element of its padded set and reports only this element.
 
 A set contains at most m of k values. Smaller sets are padded with *dummies*, which are inputs that
-represent no value. The device draws one of the m elements of the *padded set* uniformly. The
-*member's channel*, with K inputs, perturbs this element.
+represent no value. The device draws one of the m elements of the *padded set* uniformly. A channel
+with K inputs, called the *member's channel*, perturbs this element.
 
 A symbol *favors* its most likely inputs. The *worst ratio* is the largest ratio of a symbol's
-probabilities for two inputs, or for two sets. Let r be the worst ratio of the member's channel.
+probabilities for two inputs, or for two sets. The member's channel has the worst ratio r.
 
 With k-ary randomized response, a symbol favors one input, and thus at most one of m different
-elements. The worst ratio of sets is then only 1 + (r - 1) / m. Therefore r may be 1 + m (e**epsilon
-- 1). The symbols that favor any of the m elements are then e**epsilon times as likely as other
-symbols. The dummies of a set must differ, so there are m dummies, and K = k + m.
+elements. The worst ratio for two sets is then only 1 + (r - 1) / m. Therefore r may be 1 + m
+(e**epsilon - 1). The symbols that favor any of the m elements are then e**epsilon times as likely
+as other symbols. The dummies of a set must differ, so there are m dummies, and K = k + m.
 
-With a block design, a symbol may favor all elements of a set. The worst ratio of sets is then r.
-One dummy is enough, so K = k + 1. The empty set is padded with m copies of the dummy.
+With a block design, a symbol may favor all elements of a set. The worst ratio for two sets is then
+r. One dummy is enough, so K = k + 1. The empty set is padded with m copies of the dummy.
 
 Sources: Wang, Huang, Nie, Wang, Xu & Yang 2018, "PrivSet: set-valued data analyses with locale
 differential privacy" (all members are favored alike); Qin, Yang, Yu, Khalil, Xiao & Ren 2016,
@@ -60,7 +60,7 @@ class DrawnMember(Channel):
 
     @classmethod
     def favoring_all(cls, epsilon: RequestedEpsilon, values: int, drawn: int) -> DrawnMember:
-        """Return the channel that perturbs the drawn member by k-ary randomized response."""
+        """Return the channel that perturbs the drawn element by k-ary randomized response."""
         of_member = epsilon._replace(odds=odds_of_member(epsilon.odds, drawn))
         return cls(KAryRandomizedResponse.within(of_member, values + drawn), drawn, 1)
 

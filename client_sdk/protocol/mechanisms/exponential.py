@@ -140,7 +140,7 @@ class Exponential(Channel):
         return max(Fraction(max(column), min(column)) for column in zip(*self.weights, strict=True))
 
     def probability(self, symbol: int, given: int) -> Fraction:
-        """Return P(symbol | given), the probability of a symbol."""
+        """Return the probability of ``symbol`` if the input is ``given``."""
         return Fraction(self.weights[given][symbol], TOTAL)
 
     def perturb(self, value: int, coins: Coins) -> int:

@@ -53,7 +53,7 @@ class KAryRandomizedResponse(Channel):
         return Fraction(self.keep_numerator * (self.inputs - 1), COIN_SCALE - self.keep_numerator)
 
     def probability(self, symbol: int, given: int) -> Fraction:
-        """Return P(symbol | given), the probability of a symbol."""
+        """Return the probability of ``symbol`` if the input is ``given``."""
         if symbol == given:
             return Fraction(self.keep_numerator, COIN_SCALE)
         return Fraction(COIN_SCALE - self.keep_numerator, COIN_SCALE * (self.inputs - 1))

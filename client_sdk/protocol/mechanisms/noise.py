@@ -63,7 +63,7 @@ class AdditiveNoise(Channel):
         return self.weights[abs(noise)] if abs(noise) < len(self.weights) else 0
 
     def probability(self, symbol: int, given: int) -> Fraction:
-        """Return P(symbol | given), the probability of a symbol."""
+        """Return the probability of ``symbol`` if the input is ``given``."""
         return Fraction(self.weight(symbol, given), self.total)
 
     def likeliest(self, symbol: int) -> Sequence[int]:

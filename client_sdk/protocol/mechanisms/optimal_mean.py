@@ -140,7 +140,7 @@ class OptimalMean(Channel):
         return near * (self.resolution - numerator) + far * numerator
 
     def probability(self, symbol: int, given: int) -> Fraction:
-        """Return P(symbol | given), the probability of a symbol."""
+        """Return the probability of ``symbol`` if the input is ``given``."""
         return Fraction(self.weight(symbol, given), self.total)
 
     def between(self, given: int) -> tuple[int, int]:

@@ -108,7 +108,7 @@ class ProjectiveGeometry(Channel):
         return tuple(number // power % self.prime for power in reversed(self._powers[: self.dimension]))
 
     def probability(self, symbol: int, given: int) -> Fraction:
-        """Return P(symbol | given), the probability of a symbol."""
+        """Return the probability of ``symbol`` if the input is ``given``."""
         product = sum(a * b for a, b in zip(self.vector(symbol), self.vector(given), strict=True))
         if product % self.prime == 0:
             return Fraction(self.keep_numerator, COIN_SCALE * self.orthogonal)

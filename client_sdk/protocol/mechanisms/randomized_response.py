@@ -55,7 +55,7 @@ class RandomizedResponse(Channel):
         return Fraction(self.keep_numerator, COIN_SCALE - self.keep_numerator)
 
     def probability(self, symbol: int, given: int) -> Fraction:
-        """Return P(symbol | given), the probability of a symbol."""
+        """Return the probability of ``symbol`` if the input is ``given``."""
         keep = Fraction(self.keep_numerator, COIN_SCALE)
         return keep if symbol == given else 1 - keep
 

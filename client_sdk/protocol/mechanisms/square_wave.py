@@ -91,7 +91,7 @@ class SquareWave(Channel):
         return self.heavy if given <= symbol < given + self.width else self.light
 
     def probability(self, symbol: int, given: int) -> Fraction:
-        """Return P(symbol | given), the probability of a symbol."""
+        """Return the probability of ``symbol`` if the input is ``given``."""
         return Fraction(self.weight(symbol, given), self.total)
 
     def likeliest(self, symbol: int) -> Sequence[int]:
