@@ -207,7 +207,7 @@ def uri_of(path: PurePath) -> str:
     """Return the SQLite URI that opens the existing file at an absolute path for writing.
 
     For a path on a Windows share, the server's name becomes part of the path. SQLite refuses URIs
-    with a machine's name (https://www.sqlite.org/uri.html, section 3.1).
+    that name a machine before the path (https://www.sqlite.org/uri.html, section 3.1).
     """
     uri = path.as_uri()
     return f"{uri if uri.startswith('file:///') else uri.replace('//', '////', 1)}?mode=rw"

@@ -134,7 +134,9 @@ def rare_variance(inputs: int, size: int, odds: Fraction) -> Fraction:
 
 
 def _support(inputs: int, size: int, odds: Fraction) -> tuple[Fraction, Fraction]:
-    """Return the probability that a report contains a value: first for the answer, then for others.
+    """Return two probabilities that a report contains a value.
+
+    The first probability is for the answer, the second for any other value.
     """
     total = odds * size + inputs - size
     supported = odds * size / total

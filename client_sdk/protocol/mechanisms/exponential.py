@@ -3,7 +3,8 @@
 The probability of reporting y for the true value x is proportional to e**(scale * u(x, y)), where u
 is the utility. In the sources, the scale is epsilon / (2 sensitivity). This scale wastes up to half
 of epsilon. This module uses the largest scale at which no report is more than e**epsilon times as
-likely for one true value as for another. The ratios are computed from the channel's integers.
+likely for one true value as for another. The scale is checked with the channel's exact integer
+weights.
 
 Sources: McSherry & Talwar 2007, "Mechanism design via differential privacy", section 3; Dwork &
 Roth 2014, section 3.4.
@@ -26,8 +27,8 @@ if TYPE_CHECKING:
     from client_sdk.protocol.mechanisms.catalogue import ChannelRequest, Utility
 
 MAX_VALUES = 64
-"""The maximum number of values. Finding the scale then takes a tenth of a second for distances, and
-up to three seconds for arbitrary utilities."""
+"""The maximum number of values. Finding the scale then takes a tenth of a second for the utilities
+of `by_distance`, and up to three seconds for arbitrary utilities."""
 
 TOTAL = 2**60
 """The sum of the weights of all symbols, for each input."""
@@ -37,16 +38,16 @@ UNIT_OF_WEIGHTS = 2**128
 channel."""
 
 NOTHING_FROM = -90
-"""For an exponent x up to this number, e**x counts as 0. The exact fraction of e**x for a far lower
-x would exhaust the memory."""
+"""For an exponent x up to this number, e**x counts as 0. Computing e**x for a much lower x with
+exact fractions would exhaust the memory."""
 
 DOUBLINGS = 64
 """The maximum number of times to double the scale, starting at epsilon / (2 sensitivity). Only a
 table that reveals nothing would need more doublings."""
 
 LEAST_USE = Fraction(999, 1000)
-"""The minimum of a table's `worst_ratio`, as a share of e**epsilon. A table below this minimum is
-refused, because its reports would be too noisy."""
+"""The minimum of a table's `worst_ratio`, as a share of e**epsilon. A table with a smaller ratio is
+refused, because the reports would be noisier than epsilon requires."""
 
 RESOLVED_BITS = 44
 """Every probability is at least 2**-44. Rounding to integer weights would distort smaller
@@ -81,7 +82,7 @@ class Exponential(Channel):
 
     @classmethod
     def build(cls, request: ChannelRequest) -> Exponential:
-        """Return the channel for the utilities of a metric, or for distances (`by_distance`)."""
+        """Return the channel for a metric's utilities, or for `by_distance` if they are unset."""
         if request.has_no_answer:
             raise ValueError("'exponential' cannot place a missing answer on the scale; remove fill_in, or use 'auto'")
         if request.utility is None and not request.kind.is_ordered:
@@ -136,7 +137,10 @@ class Exponential(Channel):
 
     @property
     def worst_ratio(self) -> Fraction:
-        """The largest ratio of two weights in a column. All rows of the table have the same sum."""
+        """The largest ratio of two weights in a column of the table.
+
+        The ratio of the probabilities is the same, because all rows have the same sum.
+        """
         return max(Fraction(max(column), min(column)) for column in zip(*self.weights, strict=True))
 
     def probability(self, symbol: int, given: int) -> Fraction:
@@ -151,7 +155,8 @@ class Exponential(Channel):
 def by_distance(values: int) -> Utility:
     """Return utilities for ordered values: values farther from the truth have lower utilities.
 
-    The utility is minus the distance. For three values, the first row is 0, -1, -2.
+    The utility is minus the number of positions between the two values. For three values, the first
+    row is 0, -1, -2.
     """
     _refuse_many(values)
     return [[Fraction(-abs(true - reported)) for reported in range(values)] for true in range(values)]
@@ -163,7 +168,7 @@ def _refuse_many(values: int) -> None:
 
 
 def _gaps(utility: Utility) -> list[list[int]]:
-    """Return each utility minus the largest utility in its row, as integers of at most 0."""
+    """Return each utility minus the largest in its row, scaled to integers by a common factor."""
     unit = lcm(*(value.denominator for row in utility for value in row))
     whole = [[int(value * unit) for value in row] for row in utility]
     return [[value - max(row) for value in row] for row in whole]

@@ -40,19 +40,19 @@ MAX_REACH = 2**15
 half a megabyte, and computing the weights takes a few tenths of a second."""
 
 FARTHEST_STEPS = STEPS_PER_CELL * MAX_REACH // 4
-"""The maximum sigma, in units of 1/8 grid step. The largest noise is always above four sigma, so a
-larger sigma would exceed `MAX_REACH`."""
+"""The maximum sigma, in units of 1/8 grid step. The maximum noise is always above four sigma. A
+larger sigma would therefore need noise above `MAX_REACH`."""
 
 WORKING_BITS = 192
-"""The precision of intermediate fractions. Only the final integers define the channel."""
+"""The precision of intermediate fractions, in bits. Only the final integers define the channel."""
 
 CENTER_BITS = 46
 """The weight of noise 0 is 2**46. With at most 2**16 symbols, the sum of all weights stays below
 2**64."""
 
 NEGLIGIBLE = Fraction(1, 2**10)
-"""The total probability of noise that may be neglected, as a share of delta. The largest noise is
-the length of the range plus the smallest size beyond which all noise may be neglected."""
+"""Noise beyond a limit may be neglected if its total probability is at most this share of delta.
+The largest noise is this limit plus the length of the range."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -113,12 +113,12 @@ class Gaussian(AdditiveNoise):
 
     @property
     def worst_ratio(self) -> Fraction:
-        """The value e**epsilon. Some symbols have a larger ratio; `delta` limits their effect."""
+        """The value e**epsilon. Some symbols exceed this ratio; `delta` limits their effect."""
         return self.odds
 
     @property
     def delta(self) -> Fraction:
-        """The largest hockey-stick divergence (see `exceeding`) of any two inputs, exactly."""
+        """The exact maximum of the hockey-stick divergence of two inputs (see `exceeding`)."""
         return max(self.exceeding(distance) for distance in range(1, self.inputs))
 
     def exceeding(self, distance: int) -> Fraction:
@@ -134,11 +134,11 @@ class Gaussian(AdditiveNoise):
         return Fraction(sum(excess for excess in surplus if excess > 0), denominator * self.total)
 
     def chance_beyond(self, ratio: Fraction) -> Fraction:
-        """Return the exact maximum probability that a report shifts odds by more than ``ratio``.
+        """Return the maximum probability that a report shifts odds by more than ``ratio``.
 
-        A report shifts odds this far if its symbol is more than ``ratio`` times as likely for one
-        input as for another. The maximum over all inputs also applies to answers that are rounded
-        at random.
+        A report shifts the odds of two inputs this far if its symbol is more than ``ratio`` times
+        as likely for one input as for the other. The result is exact. It also applies to answers
+        that are rounded to an input at random.
         """
         numerator, denominator = ratio.as_integer_ratio()
         last = self.inputs - 1
@@ -164,7 +164,8 @@ def _weights(sigma: Fraction, delta: Fraction, cells: int) -> tuple[int, ...]:
     """Return the weights of noise 0, 1, … up to the largest noise; sigma is in grid steps.
 
     The weight of noise n is 2**46 e**(-n**2 / (2 sigma**2)), rounded down, but at least 1. The
-    power is a product of n factors. Each factor is e**(-1 / sigma**2) times the previous factor.
+    power of e is computed as a product of n factors, each of which is e**(-1 / sigma**2) times the
+    previous factor.
     """
     unit = 1 << WORKING_BITS
     factor = int(exp_floor(-1 / (2 * sigma**2)) * unit)

@@ -50,12 +50,12 @@ if TYPE_CHECKING:
     from client_sdk.protocol.mechanisms.catalogue import ChannelRequest
 
 FARTHEST: Final = 2
-"""The largest ratio of the actual to the desired number of points, and of the desired to the actual
-number."""
+"""The number of points is at most this factor times the desired number, and at least the desired
+number divided by this factor."""
 
 PER_TWOFOLD: Final = Fraction(1, 50)
-"""When geometries are compared, the variance of one with twice or half the desired number of points
-is increased by this share."""
+"""When geometries are compared, the variance of a geometry with twice or half the desired number of
+points is increased by this share."""
 
 LEAST_PRIME: Final = 2
 """The smallest prime. Pair geometry cannot use 2, because the blocks would not distinguish the
@@ -95,7 +95,7 @@ def geometry_for(odds: Fraction, cells: int, drawn: int = 1) -> Geometry:
 
 
 def _geometries(cells: int) -> Iterator[tuple[Geometry, int, int]]:
-    """Yield each geometry that has an acceptable number of points, and two of its sizes.
+    """Yield each geometry that has an acceptable number of points, with two sizes.
 
     The sizes are the number of points on a hyperplane, and the number of points that two
     hyperplanes have in common.
@@ -124,8 +124,8 @@ class GroupedGeometry(Channel):
     """The channel from the cells of all groups to a symbol of one randomly drawn group.
 
     Attributes:
-        geometry: the channel that perturbs the cell, or the m cells, of the drawn group. Its K
-            points are the cells.
+        geometry: the channel that perturbs the cell, or the m cells, of the drawn group. The K
+            points of the geometry are the cells.
         weights: the weight of each group. The probability that a group is drawn is proportional to
             its weight.
     """
@@ -209,16 +209,17 @@ class GroupedGeometry(Channel):
 
 
 MOST_STEP_BITS: Final = 10
-"""The maximum number of leading bits that a level hashes in addition to the previous level's bits.
+"""The maximum number of bits by which the hashed prefix of a text grows from one level to the next.
 A discovered prefix of a text then has up to 2**10 continuations on the next level."""
 
 LEAST_STEP_BITS: Final = 4
-"""The minimum number of leading bits that a level hashes in addition to the previous level's bits.
-With fewer additional bits, a long text would need too many levels."""
+"""The minimum number of bits by which the hashed prefix of a text grows from one level to the next.
+With fewer bits, a long text would need too many levels."""
 
 POPULATION_BITS: Final = 7
 """The number of cells is at least 2**7 times the number of continuations of a prefix. With fewer
-cells, continuations share cells with common texts, and false candidates accumulate."""
+cells, too many wrong continuations would share a cell with a common text and would be kept by
+mistake."""
 
 EARLY_LETTERS: Final = 8
 """Levels with prefixes up to this length, in letters, get twice the devices of later levels. Most
@@ -237,7 +238,7 @@ distinguished."""
 
 LIMB_BITS: Final = 30
 """A hash divides a text's bits into limbs of this many bits, and multiplies each limb by a number.
-Each product is below 2**61."""
+The products stay below 2**61."""
 
 MODULUS: Final = 2**31 - 1
 """The prime modulo which hashes are computed."""
@@ -245,7 +246,8 @@ MODULUS: Final = 2**31 - 1
 _SEED: Final = b"hearsay text 1"
 _WORD_BYTES: Final = 4
 _SPARE_WORDS: Final = 4
-"""The number of spare random words. One in 2**31 words equals `MODULUS` and must be replaced."""
+"""The number of spare random words. A word that equals `MODULUS` is replaced, which happens for one
+in 2**31 words."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -286,12 +288,12 @@ def groups_of(letters: str, max_length: int, cells: int, *, discover: bool) -> t
 
 
 def step_bits(cells: int) -> int:
-    """Return how many more leading bits of a text each level hashes than the previous level."""
+    """Return the number of bits by which the hashed prefix of a text grows with each level."""
     return max(LEAST_STEP_BITS, min(MOST_STEP_BITS, cells.bit_length() - 1 - POPULATION_BITS))
 
 
 def letter_bits(letters: str) -> int:
-    """Return the number of bits that distinguish all letters and the end of a text."""
+    """Return the number of bits that encode one letter or a mark for the end of a text."""
     return len(letters).bit_length()
 
 

@@ -2,9 +2,10 @@
 
 The inputs are the points of a grid, in ascending order. A tree halves the grid repeatedly. Level 1
 has two nodes. Each level has up to twice the nodes of the previous level. On the last level, each
-point is a node. The device draws a level, independently of the answer. Then the device reports the
-node that contains the answer by k-ary randomized response or a cyclic design. The symbol reveals
-the level. The channels of all levels have the same epsilon, and so does the whole channel.
+point is a node. The device draws a level, independently of the answer. On this level, the device
+finds the node that contains the answer, and reports the node by k-ary randomized response or a
+cyclic design. The symbol reveals the level. The channels of all levels have the same epsilon, and
+so does the whole channel.
 
 Any range of consecutive points is the union of a few nodes, whose shares are estimated without
 bias. Therefore the estimated distribution function has little noise at every point, and needs no
@@ -33,7 +34,7 @@ if TYPE_CHECKING:
 POINTS = 256
 """The number of grid points for rounding numbers, which results in eight levels. The mechanism
 ``square-wave`` uses about the same number of points. Dividing each node into four parts would halve
-the number of symbols, but widen intervals by 10% to 25% at epsilons up to 1."""
+the number of symbols, but widen confidence intervals by 10% to 25% at epsilons up to 1."""
 
 LevelChannel = KAryRandomizedResponse | CyclicDesign
 """The channel of a level of the tree. Its inputs are the level's nodes, in order."""
@@ -45,9 +46,8 @@ class TreeLevel:
 
     Attributes:
         span: the number of grid points in a node; the last node may have fewer.
-        first: the number of the level's first symbol.
+        first: the level's first symbol.
         channel: the channel that perturbs the node.
-
     """
 
     span: int
@@ -59,8 +59,8 @@ class TreeLevel:
 class Hierarchical(Channel):
     """The channel from a grid point to a node on a randomly drawn level of the tree.
 
-    All sequences start with the level of two nodes. For a level with k-ary randomized response, the
-    block size and the number of base blocks are 1.
+    All sequences start with the level that has two nodes. For a level with k-ary randomized
+    response, the block size and the number of base blocks are 1.
 
     Attributes:
         inputs: k, the number of grid points, at least 2.
@@ -123,19 +123,19 @@ class Hierarchical(Channel):
 
     @property
     def worst_ratio(self) -> Fraction:
-        """The largest `worst_ratio` of a level's channel. Inputs can differ on every level."""
+        """The largest `worst_ratio` of all levels' channels."""
         return max(level.channel.worst_ratio for level in self.levels)
 
     def probability(self, symbol: int, given: int) -> Fraction:
-        """Return P(symbol | given), the probability of a symbol."""
+        """Return the probability of ``symbol`` if the input is ``given``."""
         level = self.levels[bisect_right(self.levels, symbol, key=lambda level: level.first) - 1]
         return level.channel.probability(symbol - level.first, given // level.span) / len(self.levels)
 
     def perturb(self, value: int, coins: Coins) -> int:
         """Return a symbol of a randomly drawn level for the input ``value``.
 
-        The draw of the level does not depend on ``value``. The number of further coins may depend
-        on the drawn level. The symbol reveals the level anyway.
+        The draw of the level does not depend on ``value``. The number of random bits that are then
+        consumed may depend on the drawn level, because the symbol reveals the level anyway.
         """
         level = self.levels[coins.below(len(self.levels))]
         return level.first + level.channel.perturb(value // level.span, coins)
@@ -151,7 +151,7 @@ def _nodes(points: int, span: int) -> int:
 
 
 def level_channel(nodes: int, block_size: int, base_blocks: int, keep_numerator: int) -> LevelChannel:
-    """Return the channel of a level's nodes: k-ary randomized response if ``block_size`` is 1."""
+    """Return the channel for a level's nodes: k-ary randomized response if ``block_size`` is 1."""
     if block_size == 1:
         return KAryRandomizedResponse(nodes, keep_numerator)
     return CyclicDesign(nodes, block_size, base_blocks, keep_numerator)

@@ -1,8 +1,8 @@
 """Discrete Laplace noise on a grid, for numbers, truncated without loss of information.
 
 If input plus noise is beyond an end of the range, the device reports this end. All sums of input
-and noise beyond an end say the same about the input. From one sum to the next, all inputs'
-probabilities decrease by the same factor.
+and noise beyond an end say the same about the input. The reason is that from one sum to the next,
+the probabilities for all inputs decrease by the same factor.
 
 Sources: Dwork & Roth 2014, section 3.3; Ghosh, Roughgarden & Sundararajan 2012, "Universally
 utility-maximizing privacy mechanisms", definition 2.2 (the geometric mechanism, which adds
@@ -29,7 +29,7 @@ POINTS = 257
 the variance."""
 
 WORKING_BITS = 128
-"""The precision of intermediate fractions. Only the final integers define the channel."""
+"""The precision of intermediate fractions, in bits. Only the final integers define the channel."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,9 +52,10 @@ class Laplace(AdditiveNoise):
         """Return the channel with the largest integer weights that has at most this epsilon.
 
         Each weight is the next weight times e**(epsilon / (points - 1)), rounded down. The last
-        weight covers all larger noise. The last weight is the smallest one that keeps the ratios at
-        the ends of the range within e**epsilon. The number of symbols equals the number of inputs.
-        ``most`` is the maximum sum of the weights of all symbols for an input.
+        weight covers all larger noise. The last weight is the smallest weight for which the
+        probability ratios at the ends of the range are at most e**epsilon. The number of symbols
+        equals the number of inputs. ``most`` is the maximum sum of the weights of all symbols for
+        an input.
         """
         unit = 1 << WORKING_BITS
         factor = int(root_floor(epsilon.odds, points - 1) * unit)
@@ -79,7 +80,7 @@ class Laplace(AdditiveNoise):
 
 
 def root_floor(value: Fraction, degree: int) -> Fraction:
-    """Return a rational number that is at most the ``degree``-th root of a value of at least 1.
+    """Return the ``degree``-th root of a value of at least 1, rounded down to a fraction.
 
     The relative error is below one part in 10**46.
     """

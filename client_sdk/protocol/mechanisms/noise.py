@@ -22,8 +22,8 @@ class AdditiveNoise(Channel):
 
     Attributes:
         inputs: k, the number of grid points, at least 2.
-        reach: the number of symbols below the symbol for input 0 and noise 0. Above the symbol for
-            the last input and noise 0, there are as many symbols.
+        reach: the number of symbols below the symbol for input 0 and noise 0. The same number of
+            symbols is above the symbol for the last input and noise 0.
         weights: the weight of noise n and of noise -n, for n = 0, 1, …; each at least 0.
     """
 
@@ -51,9 +51,9 @@ class AdditiveNoise(Channel):
         return {"inputs": self.inputs, "reach": self.reach, "weights": self.weights}
 
     def weight(self, symbol: int, given: int) -> int:
-        """Return ``total`` times P(symbol | given).
+        """Return ``total`` times the probability of ``symbol`` if the input is ``given``.
 
-        The first and the last symbol include all noise beyond the ends.
+        The first and the last symbol also stand for all noise that leads beyond these symbols.
         """
         noise = symbol - self.reach - given
         if symbol == 0:
@@ -81,7 +81,7 @@ class AdditiveNoise(Channel):
         return size * (1 - 2 * is_negative)
 
     def shifted(self, value: int, noise: int) -> int:
-        """Return the symbol for an input and a noise, clamped to the existing symbols."""
+        """Return the symbol for ``value`` plus ``noise``, clamped to the existing symbols."""
         return min(max(value + noise + self.reach, 0), self.symbols - 1)
 
     def _at_least(self, noise: int) -> int:

@@ -1,17 +1,18 @@
-"""One of several yes-or-no answers is drawn at random, and reported by randomized response.
+"""One-of: a device draws one of several yes-or-no answers, and reports it by randomized response.
 
 An input consists of m answers, each yes or no. For a set, answer j says whether value j is a
-member. The device draws one answer, independently of the answers' values. The device keeps the
-drawn answer with a known probability, and otherwise reports the opposite. The symbol reveals the
-drawn answer: 2 j + 1 means yes for answer j, and 2 j means no. Each answer's randomized response
-has the same epsilon, and so does the whole channel. The epsilon is valid even if all answers of two
-inputs differ.
+member. The device draws one answer, independently of the answers' values. The device reports the
+drawn answer with a known probability, and otherwise the opposite. The symbol reveals the drawn
+answer: 2 j + 1 means yes for answer j, and 2 j means no. Each answer's randomized response has the
+same epsilon, and so does the whole channel. This epsilon is valid even for two inputs that differ
+in all answers.
 
 Suppose that n devices report, and that answer j is yes on a share x of them. About n / m reports
 concern answer j. The variance of the estimate of x, times n, is m e**epsilon / (e**epsilon - 1)**2
-+ m x (1 - x). The term m x (1 - x) is the sampling error. Answers that exclude each other should be
-one category instead. For example, shares above T thresholds have a smaller variance if a report
-names one of the T + 1 cells between thresholds.
++ m x (1 - x). The term m x (1 - x) is the sampling error. If only one of the answers can be yes, a
+metric with categories is better. For example, the shares of numbers above each of T thresholds
+should be estimated from reports about the T + 1 ranges between thresholds. The variance is then
+smaller.
 
 Sources: Warner 1965, for one answer; Cormode, Kulkarni & Srivastava 2019, section 4, for drawing
 one answer (hierarchical histograms draw a level).
@@ -37,8 +38,7 @@ class OneOf(Channel):
 
     Attributes:
         inputs: m, the number of answers in an input, at least 1.
-        keep_numerator: the probability that the drawn answer is kept, times 2**64.
-
+        keep_numerator: the probability that the drawn answer is reported, times 2**64.
     """
 
     name: ClassVar[str] = "one-of"
@@ -53,7 +53,7 @@ class OneOf(Channel):
 
     @classmethod
     def within(cls, epsilon: RequestedEpsilon, metrics: int) -> OneOf:
-        """Return the most precise channel for ``metrics`` answers that has at most this epsilon."""
+        """Return the most precise channel with at most this epsilon; ``metrics`` is m."""
         return cls(metrics, int(COIN_SCALE * epsilon.odds / (epsilon.odds + 1)))
 
     @property
@@ -68,7 +68,7 @@ class OneOf(Channel):
 
     @property
     def worst_ratio(self) -> Fraction:
-        """The chance that the drawn answer is kept, divided by the chance of the opposite."""
+        """The probability of the drawn answer, divided by the probability of the opposite."""
         return Fraction(self.keep_numerator, COIN_SCALE - self.keep_numerator)
 
     def probability(self, symbol: int, given: Sequence[int]) -> Fraction:

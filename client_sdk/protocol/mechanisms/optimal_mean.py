@@ -7,11 +7,11 @@ epsilon and an unbiased average, this channel has the smallest variance for the 
 variance is the same for every answer. The scores and the positions of the bands are unevenly
 spaced. The N-output mechanism (arXiv 2510.11116) and OGPM (arXiv 2505.15483) are related.
 
-The inputs are the points of an even grid. Band i consists of ``width`` symbols from symbol i on,
-and belongs to a grid point, its *knot*. `steps` contains the distances between successive knots, in
-grid points. An input between two knots gets one of the two bands at random, with exact
-probabilities. Therefore exactly unbiased scores exist. In a suitable unit, the score of symbol i +
-width exceeds the score of symbol i by step i.
+The inputs are the points of an evenly spaced grid. Band i consists of ``width`` symbols from symbol
+i on, and belongs to a grid point, its *knot*. `steps` contains the distances between successive
+knots, in grid points. An input between two knots gets the band of one of them, drawn at random with
+exact probabilities. Therefore exactly unbiased scores exist. In a suitable unit, the score of
+symbol i + width exceeds the score of symbol i by step i.
 """
 
 from __future__ import annotations
@@ -55,7 +55,7 @@ class Table(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class OptimalMean(Channel):
-    """The channel of a band that moves with the answer in uneven steps.
+    """The channel that prefers a band of symbols, which moves with the answer in uneven steps.
 
     Attributes:
         steps: the distances between successive knots, in grid points.
@@ -63,8 +63,8 @@ class OptimalMean(Channel):
         light: the weight of a symbol outside the band, at least 1.
         heavy: the weight of a symbol in the band.
         knots: for each band, the input that always gets this band. Computed from the steps.
-        resolution: the least common multiple of the steps. A random integer below the resolution
-            selects one of two bands.
+        resolution: the least common multiple of the steps. For an input between two knots, a random
+            integer below the resolution selects the band.
     """
 
     name: ClassVar[str] = "optimal-mean"
@@ -144,9 +144,10 @@ class OptimalMean(Channel):
         return Fraction(self.weight(symbol, given), self.total)
 
     def between(self, given: int) -> tuple[int, int]:
-        """Return the band of the knot at or below an input, and a probability times `resolution`.
+        """Return the band of the knot at or below an input, and the numerator of a probability.
 
-        The input gets the next band with this probability, and otherwise the returned band.
+        The input gets the next band with probability numerator / `resolution`, and otherwise the
+        returned band.
         """
         band = bisect_right(self.knots, given, hi=len(self.steps)) - 1
         return band, self.resolution // self.steps[band] * (given - self.knots[band])
@@ -208,8 +209,8 @@ FINEST: Final = 300
 """The largest step of a table, in points of the grid."""
 
 RESOLUTION: Final = 18235280659403808000
-"""The number up to 2**64 whose divisors from 90 to `FINEST` are closest together. The largest bound
-of `Coins.below` is 2**64."""
+"""The number whose divisors from 90 to `FINEST` are closest together, of all numbers up to 2**64,
+which is the largest bound that `Coins.below` accepts."""
 
 STEPS: Final = tuple(step for step in range(1, FINEST + 1) if RESOLUTION % step == 0)
 """The possible steps: the divisors of `RESOLUTION` up to `FINEST`."""
@@ -379,5 +380,5 @@ TABLES: Final = (
         290, 288, 288, 286, 285, 285, 285, 290, 297, 300, 300, 299, 294, 294, 290, 290, 290), 290),
 )
 # fmt: on
-"""The best bands for some epsilons, in ascending order. Written by ``python -m
+"""The best bands for some epsilons, in ascending order of epsilon. Written by ``python -m
 tools.optimal_mean``."""

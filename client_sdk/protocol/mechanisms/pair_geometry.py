@@ -89,7 +89,7 @@ class PairBlocks(NamedTuple):
 
     @property
     def each(self) -> int:
-        """The number of blocks that contain only the first element of a pair: q**(t - 2)."""
+        """The number of blocks with the first but not the second element of a pair: q**(t - 2)."""
         return int(self.prime ** (self.dimension - PAIR))
 
     @property
@@ -103,7 +103,7 @@ class PairBlocks(NamedTuple):
         return 2 * self.each + (self._through(2) if self.drawn == PAIR else 0)
 
     def pair_ratio(self, ratio: Fraction) -> Fraction:
-        """Return how many times as likely a favored block is as another block, given the pair.
+        """Return the probability ratio of a favored block to another block, given the pair.
 
         The result is r in the module docstring. A block is then at most ``ratio`` times as likely
         for one set as for another.
@@ -137,12 +137,12 @@ class PairBlocks(NamedTuple):
         return other * (1 - other) * self.drawn**2 / (2 * (own - other)) ** 2
 
     def _through(self, elements: int) -> int:
-        """Return the number of blocks that contain all of 0, 1, 2 or 3 given elements."""
+        """Return the number of blocks that contain a given set of 0, 1, 2 or 3 elements."""
         return int((self.prime ** (self.dimension - elements) - 1) // (self.prime - 1))
 
 
 def best_blocks(values: int, drawn: int, odds: Fraction) -> PairBlocks | None:
-    """Return the best geometry, or None if there is none with at most `MOST_SYMBOLS` blocks.
+    """Return the best geometry with at most `MOST_SYMBOLS` blocks; None if none exists.
 
     Of the geometries with a variance of at most `GOOD_ENOUGH` times the minimum, the one with the
     fewest blocks is the best.
@@ -232,7 +232,7 @@ class PairGeometry(Channel):
         return 1 + (of_pair - 1) * self.blocks.most_pairs
 
     def vector(self, element: int) -> tuple[int, ...]:
-        """Return an element's vector: 1, its digits in base q, and a form for every two digits."""
+        """Return the vector of an element's point, as the module docstring defines it."""
         prime, digits = self.prime, 2 * (self.dimension - 1) // 3
         rest, own = element, []
         for _ in range(digits):
@@ -256,7 +256,7 @@ class PairGeometry(Channel):
         return sum(a * b for a, b in vectors) % self.prime == 0
 
     def likeliest(self, symbol: int) -> Sequence[int]:
-        """Return the first few elements of a block, or of all elements if the block has none."""
+        """Return a block's first few elements; if it has none, the first few of all elements."""
         inside = (each for each in range(self.inputs) if self.contains(symbol, each))
         return list(islice(inside, MOST_LIKELIEST)) or list(range(self.inputs))[:MOST_LIKELIEST]
 
@@ -275,9 +275,10 @@ class PairGeometry(Channel):
         return self.block(value[first], value[(first + steps) % self.drawn], place)
 
     def block(self, first: int, second: int, place: int) -> int:
-        """Return the block at index ``place`` of a list, in an order that depends on two elements.
+        """Return the block at index ``place`` in a list of all blocks.
 
-        The list contains, in this order:
+        The order of the list depends on the two elements ``first`` and ``second``. The list
+        contains, in this order:
 
         * blocks with only the first element
         * blocks with only the second element
@@ -286,11 +287,12 @@ class PairGeometry(Channel):
 
         A vector defines a block's hyperplane: the points whose inner product with the vector is 0.
         Multiples of the vector define the same hyperplane. The function computes the multiple whose
-        products with the two elements are (0, 1), (1, 0), (0, 0) or (1, c), where c is not 0. All
-        coordinates of this multiple but two are free, and ``place`` determines their values. The
-        products with the two elements determine the other two coordinates. One of them is at the
-        position of the first element's leading 1. The other is the first coordinate in which the
-        second element differs from a multiple of the first element.
+        inner products with the vectors of the two elements are (0, 1), (1, 0), (0, 0) or (1, c),
+        where c is not 0. All coordinates of this multiple but two are free, and ``place``
+        determines their values. The products with the two elements determine the other two
+        coordinates. One of these coordinates is at the position of the leading 1 in the first
+        element's vector. The other is the first coordinate in which the second element's vector
+        differs from a multiple of the first element's vector.
         """
         prime, each = self.prime, self.blocks.each
         both = self.geometry.common

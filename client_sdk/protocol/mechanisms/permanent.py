@@ -6,16 +6,16 @@ estimation of evolving data under local differential privacy", section 3 (longit
 randomized response).
 
 The permanent answer is the result of k-ary randomized response to the true answer. The coins for
-this step depend only on the device's secret and the answer. Therefore equal answers have equal
-permanent answers. Therefore the permanent epsilon limits what all reports together reveal about an
+this step depend only on the device's secret and the answer. Equal answers therefore have equal
+permanent answers, and the permanent epsilon limits what all reports together reveal about an
 unchanged answer. The limit applies within one edition, because devices draw new permanent answers
 for a new edition.
 
 The second step is called instantaneous. The instantaneous step randomizes the permanent answer for
 each report, with the metric's epsilon. The metric's epsilon limits what one more report reveals
-after any earlier reports. A single report through both steps has a smaller epsilon. This smaller
-epsilon cannot be added up over reports. After many reports, the permanent answer may be known. Only
-the instantaneous step then protects the next report.
+after any earlier reports. A single report through both steps has a smaller epsilon. But the epsilon
+of several reports is not the sum of these smaller epsilons. After many reports, the permanent
+answer may be known. Only the instantaneous step then protects the next report.
 """
 
 from __future__ import annotations
@@ -69,7 +69,7 @@ class Permanent(Channel):
 
     @property
     def worst_ratio(self) -> Fraction:
-        """The maximum factor by which one more report shifts odds, after any earlier reports."""
+        """The maximum factor by which one more report shifts the odds of two answers."""
         return self.instantaneous.worst_ratio
 
     @property
@@ -79,7 +79,7 @@ class Permanent(Channel):
 
     @property
     def permanent_nanos(self) -> int:
-        """The epsilon of all reports of an unchanged answer together, in billionths, rounded up."""
+        """The total epsilon of all reports about an unchanged answer, in billionths, rounded up."""
         return epsilon_nanos(self.permanent)
 
     def probability(self, symbol: int, given: int) -> Fraction:
@@ -92,9 +92,9 @@ class Permanent(Channel):
     def settle(self, encode: Callable[[Coins], int], coins_of: CoinsOf, *labels: str) -> tuple[int, int]:
         """Return the input that encodes an answer, and its permanent answer. Devices call this.
 
-        A number is rounded to an end of its range by a random offset, which is drawn once per
-        metric. A small change of the number then rarely changes the permanent answer (Ding,
-        Kulkarni & Yekhanin 2017, section 3.2, alpha-point rounding).
+        A number is rounded to an end of its range. The rounding uses a random offset, which is
+        drawn once for each metric. A small change of the number then rarely changes the permanent
+        answer (Ding, Kulkarni & Yekhanin 2017, section 3.2, alpha-point rounding).
 
         ``encode`` encodes the answer, given the coins for rounding. ``labels`` identify the metric.
         """

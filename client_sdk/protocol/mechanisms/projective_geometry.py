@@ -2,17 +2,17 @@
 
 Two points are *orthogonal* if the inner product of their vectors is 0 modulo q. With a known
 probability, the reported point is orthogonal to the answer's point; otherwise, the reported point
-is not orthogonal. All points are equally likely within each case. The same number of points is
-orthogonal to both points of any pair, so that the channel treats all pairs of answers alike. Each
-point is one symbol.
+is not orthogonal. In each of these two cases, all possible points are equally likely. For every
+pair of points, the number of points that are orthogonal to both is the same. Therefore the channel
+treats all pairs of answers alike. Each point is one symbol.
 
 A point is represented by its canonical vector: t integers from 0 to q - 1, with 1 as the first
 nonzero coordinate. Points are numbered in the order of these vectors, read as integers in base q.
-The first vector with m digits after the leading 1 has the number (q**m - 1) / (q - 1).
+The number of the first vector with m digits after the leading 1 is (q**m - 1) / (q - 1).
 
 Source: Feldman, Nelson, Nguyen & Talwar 2022, "Private frequency estimation via projective
-geometry", section 3. In the paper, the reported point may also be orthogonal in the second case,
-which would add ln(q/(q-1)) to epsilon.
+geometry", section 3. In the paper, a point that is drawn in the second case may also be orthogonal.
+This would add ln(q/(q-1)) to epsilon.
 """
 
 from __future__ import annotations
@@ -98,7 +98,7 @@ class ProjectiveGeometry(Channel):
 
     @property
     def worst_ratio(self) -> Fraction:
-        """The chance of an orthogonal point, divided by the chance of any other point."""
+        """The probability of an orthogonal point, divided by that of a non-orthogonal point."""
         others = self.symbols - self.orthogonal
         return Fraction(self.keep_numerator * others, (COIN_SCALE - self.keep_numerator) * self.orthogonal)
 
@@ -138,9 +138,9 @@ class ProjectiveGeometry(Channel):
         * The vector is divided by its first nonzero coordinate, even if this coordinate is 1.
         * The division takes the same number of steps for all vectors.
 
-        Each draw is the index of a point. For a kept answer, the point is in PG(t-2, q). The
-        numbers after those of PG(t-2, q) belong to vectors with a leading 1 and t - 1 arbitrary
-        digits. For a lie, the device draws one of these vectors, and drops the leading 1.
+        Each draw is the index of a point. For a kept answer, the point is in PG(t-2, q). The next
+        higher indices belong to vectors with a leading 1 and t - 1 arbitrary digits. For a lie, the
+        device draws one of these vectors, and drops the leading 1.
         """
         keep = coins.bernoulli(self.keep_numerator)
         kept = coins.below(self._firsts[-2])

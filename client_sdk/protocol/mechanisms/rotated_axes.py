@@ -63,9 +63,9 @@ other epsilons are interpolated linearly, which adds 0.02% to the variance below
 
 
 OFFSET = 2**8
-"""The unit of the 256 possible offsets that `shifted` adds to coordinates. Neighboring offsets
-differ by 2 * OFFSET * D. All offsets span about 512 * OFFSET * D. The usual size of a rotated
-coordinate is 2**20 * D, eight times this range."""
+"""Determines the 256 possible offsets that `shifted` adds to coordinates. Neighboring offsets
+differ by 2 * OFFSET * D. From the smallest to the largest offset, the difference is about 512 *
+OFFSET * D. The usual size of a rotated coordinate is 2**20 * D, eight times this range."""
 
 ROUNDS = 3
 """The number of rounds of a rotation. A round multiplies coordinates by random signs and applies a
@@ -84,10 +84,10 @@ class Rotations(NamedTuple):
 def rotations_for(length: int, odds: Fraction) -> Rotations:
     """Return the best sizes of a channel for vectors with ``length`` coordinates.
 
-    The arithmetic is exact. The best share of favored axes is 1 - Phi(t), where t solves phi(t) / t
-    - (1 - Phi(t)) = 1 / (e**epsilon - 1) (Isik et al. 2023, for directions in high dimension).
-    Here, phi and Phi are the density and the distribution function of the standard normal
-    distribution. ``length`` is from 1 to 4,095, and ``odds`` is e**epsilon.
+    The best share of favored axes is 1 - Phi(t), where t solves phi(t) / t - (1 - Phi(t)) = 1 /
+    (e**epsilon - 1) (Isik et al. 2023, for directions in high dimension). Here, phi and Phi are the
+    density and the distribution function of the standard normal distribution. ``length`` is from 1
+    to 4,095, and ``odds`` is e**epsilon.
     """
     epsilon = round(ln_ceiling(odds), DIGITS)
     least = next(dimension for most, dimension in _DIMENSIONS if epsilon <= most)
@@ -164,7 +164,7 @@ class RotatedAxes(Channel):
 
     @property
     def worst_ratio(self) -> Fraction:
-        """The probability of any favored axis, divided by that of any other axis."""
+        """The probability of a favored axis, divided by that of an axis that is not favored."""
         others = 2 * self.dimension - self.favoured
         return Fraction(self.keep_numerator * others, (COIN_SCALE - self.keep_numerator) * self.favoured)
 
@@ -190,10 +190,10 @@ class RotatedAxes(Channel):
         return 2 * self.dimension * rotation + (kept if keep else other)
 
     def favoured_axes(self, turned: Sequence[int]) -> list[int]:
-        """Return the numbers of the s signed axes that a rotated vector favors, in ascending order.
+        """Return the indices of the s signed axes that a rotated vector favors, in ascending order.
 
-        Axis j has the number 2 j in the positive direction, and 2 j + 1 in the negative direction.
-        For equal magnitudes, the earlier coordinate comes first. A coordinate of 0 counts as
+        Axis j has the index 2 j in the positive direction, and 2 j + 1 in the negative direction.
+        For equal magnitudes, the earlier coordinate is favored. A coordinate of 0 counts as
         positive.
         """
         largest = sorted(range(self.dimension), key=[-abs(value) for value in turned].__getitem__)[: self.favoured]
@@ -211,7 +211,7 @@ def shifted(vector: Sequence[int], rotation: int, window: str) -> list[int]:
 
     If a vector has few nonzero coordinates, many coordinates of the rotated vector are equal.
     Without offsets, the smallest change of the vector would decide the order of these coordinates.
-    The effect of such a change on the estimated mean would be a hundred times too large.
+    A small change would then affect the estimated mean a hundred times too much.
     """
     return list(map(add, rotated(vector, rotation, window), offsets(len(vector), rotation, window)))
 

@@ -35,14 +35,13 @@ up to 4."""
 
 @dataclass(frozen=True, slots=True)
 class SquareWave(Channel):
-    """The channel of a band that moves with the number.
+    """The channel that prefers a band of symbols, which moves with the number.
 
     Attributes:
         inputs: k, the number of grid points, at least 2.
         width: the number of symbols in the band, at least 1.
         light: the weight of a symbol outside the band, at least 1.
         heavy: the weight of a symbol in the band.
-
     """
 
     name: ClassVar[str] = "square-wave"
@@ -59,7 +58,7 @@ class SquareWave(Channel):
 
     @classmethod
     def within(cls, epsilon: RequestedEpsilon, points: int = POINTS, most: int = COIN_SCALE) -> Self:
-        """Return the channel that has the best band, and the largest weights for this epsilon."""
+        """Return the channel with the best band and the largest weights within ``epsilon``."""
         odds, width = epsilon.odds, best_width(points, epsilon.odds)
         light = int(most / (width * odds + points - 1))
         if light < 1:
