@@ -1,9 +1,10 @@
 """Records what this device has spent: epsilon in billionths, and delta in units of 10**-18.
 
 A charge records its day. The amount spent within a period, such as a week, is the sum over the days
-of the period. Therefore the budget is not renewed if a new registry limits the budget by the month
-instead of the week, for example. If the day of a charge is no longer known, the charge has a first
-and a last possible day. The charge then counts towards every period that contains a possible day.
+of the period. Therefore spent amounts still count if a new registry changes the period of the
+budget, for example from a week to a month. If the day of a charge is no longer known, the charge
+has a first and a last possible day. The charge then counts towards every period that contains a
+possible day.
 
 A charge and its report become durable together or not at all. The key of a charge consists of
 metric, edition and window. Each key allows one report. A *slot* is a charge that is made when a
@@ -24,9 +25,9 @@ if TYPE_CHECKING:
     import sqlite3
 
 CLOCK_BACK_S = 86_400
-"""The maximum time, in seconds, by which the device's clock may be set back. The ledger's time then
-pauses until the clock has caught up. A larger correction could let the device spend its budget
-twice."""
+"""The maximum time, in seconds, by which the device's clock may be set back. After a smaller
+correction, the ledger's time pauses until the clock has caught up. A larger correction is an error,
+because the device could otherwise spend its budget twice."""
 
 NOTED_S = 3600
 """The ledger's time is written at most once in each period of this length, in seconds. Hourly

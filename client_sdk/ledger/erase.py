@@ -78,7 +78,7 @@ def wipe(connection: sqlite3.Connection) -> None:
 
 
 def _forget_participation(connection: sqlite3.Connection) -> None:
-    """Delete whether the device took part; keep only the time from which it may answer again."""
+    """With the strategy ``pace``, keep only the time from which the device may report again."""
     connection.execute("DELETE FROM stratum WHERE done = 0 OR end_s <= ?", (charges.latest_s(connection),))
     connection.execute("UPDATE stratum SET chosen_s = end_s")
 
@@ -123,7 +123,7 @@ def wipe_counts(connection: sqlite3.Connection) -> None:
 
 
 def _add_up(connection: sqlite3.Connection, *, grace_days: int, metrics: Collection[str] | None = None) -> None:
-    """Replace the charges of ended windows by sums.
+    """Replace the charges of ended windows with sums.
 
     Each sum has a day, which is the first day of a period (day, week or month) that can still be
     charged. A charge is added to the latest sum whose day is not after the charge's day. No such

@@ -258,10 +258,10 @@ def fill(connection: sqlite3.Connection, app: str, file_origin: Origin) -> None:
 
 
 def _give_name(temporary: Path, path: Path) -> None:
-    """Give a file its final name, unless another file has this name.
+    """Give a file its final name, unless another file already has this name.
 
-    If another file has the name, `FileExistsError` is raised on file systems with hard links. On
-    other file systems, the temporary file keeps its name.
+    If the name is taken, `FileExistsError` is raised on file systems with hard links. On other file
+    systems, the temporary file keeps its name.
     """
     try:
         os.link(temporary, path)

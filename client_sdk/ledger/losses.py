@@ -73,11 +73,11 @@ class Losses:
             self._counts.clear()
 
     def dropped(self, connection: sqlite3.Connection) -> dict[str, int]:
-        """Return the numbers of lost reports and answers by reason, from file and memory."""
+        """Return the numbers of lost reports and answers, by reason, in the file and in memory."""
         stored = status.dropped(connection)
         with self._lock:
             return dict(Counter(stored) + self._counts)
 
     def __bool__(self) -> bool:
-        """Whether memory contains losses that are not in the file."""
+        """Whether some losses have not been written to the file yet."""
         return bool(self._counts)

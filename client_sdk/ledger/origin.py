@@ -7,7 +7,7 @@ the inode, the birth or the file system's id. An unknown value is None, and is n
 
 The machine's id comes from a file on Linux and the BSDs (machine-id(5)), from gethostuuid(2) on
 macOS, and from the value ``MachineGuid`` of the Windows registry. A ledger from a machine without
-an id is accepted on any machine. A ledger from a machine with an id is accepted only on this
+an id is accepted on any machine. A ledger from a machine with an id is accepted only on that
 machine.
 """
 
@@ -67,8 +67,8 @@ NOWHERE = Origin(None, None, None)
 def origin_of(path: Path) -> Origin:
     """Return the origin of a file that exists.
 
-    Call this function after opening the file for writing. Opening copies a file in a lower layer of
-    an overlay file system, and the copy has a new birth.
+    Call this function after opening the file for writing. On an overlay file system, opening copies
+    a file from a lower layer, and the copy has a new birth.
     """
     status = path.stat()
     birth_ns = _birth_ns(path) if sys.platform == "linux" else _stated_birth_ns(status)

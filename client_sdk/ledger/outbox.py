@@ -33,14 +33,14 @@ if TYPE_CHECKING:
 MAX_UNDER_WAY = 512
 """The maximum number of unsettled uploads. This many uploads take about 100,000 bytes, and suffice
 to resend each report of two full uploads separately. Every upload is settled or dropped eventually,
-so only a bug can exceed the limit. At the limit, new uploads are not delayed, because the responses
-to other uploads must not affect when they are sent."""
+so only a bug can exceed the limit. At the limit, an upload is dropped. New uploads are not delayed
+instead, because the responses to other uploads must not affect the time at which an upload is sent.
+"""
 
 MAX_SENT_ALONE = 4
 """The maximum number of times that a temporarily refused report is sent again. The reports of a
 daily window are accepted on four days, and are sent again about once on each of these days. A
-collector that gets its new registry a day or two late still receives most reports. A collector that
-always refuses gets each report four more times."""
+collector that gets its new registry a day or two late still receives most reports."""
 
 STARVED_S = 86_400
 """The time, in seconds, after which an upload that is due precedes new uploads. Otherwise, a
@@ -59,7 +59,7 @@ _NEXT_TURN = "(SELECT COALESCE(MAX(turn), 0) + 1 FROM uploads)"
 
 
 class Parcel(NamedTuple):
-    """An upload that is due: its random id, the bytes of each attempt, and its reports."""
+    """An upload that is due: its random id, the bytes that every attempt sends, and its reports."""
 
     id: str
     body: bytes

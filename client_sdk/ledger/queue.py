@@ -28,7 +28,7 @@ clock was set back, and the report is sent at once."""
 REJECTED = "rejected"
 QUEUE_FULL, TOO_LATE, UNANSWERED, NO_LONGER_ASKED = "queue_full", "too_late", "unanswered", "no_longer_asked"
 STOPPED = "stopped"
-"""Reasons for dropping a report, in addition to the codes of refusals."""
+"""Reasons for dropping a report, in addition to the codes of `Refusal`."""
 
 
 class Leaving(NamedTuple):

@@ -113,7 +113,7 @@ class LedgerThread:
         self._warned: set[str] = set()
 
     def run(self, work: Callable[[sqlite3.Connection], T], timeout_s: float, *, begin: str = WRITE) -> T:
-        """Do work within a transaction of its own; return the result of the work.
+        """Do work in a transaction of its own; return the result of the work.
 
         Raises:
             LedgerBusyError: if the work was not done in time, or another process uses the ledger.

@@ -151,7 +151,7 @@ class BalancedDesign(BlockDesign):
         return self._multipliers[multiple] * self._values(starter)[place] % self.points
 
     def _values(self, starter: int) -> tuple[int, ...]:
-        """Return the values 0..v-1, the members of a starter first. The result is cached."""
+        """Return the values 0..v-1, the members of a starter first."""
         values = self._orders.get(starter)
         if values is None:
             values = values_by_starter(self.points, self.block_size, self.order, self.starters[starter])

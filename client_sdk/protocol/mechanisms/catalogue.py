@@ -79,7 +79,7 @@ class ChannelRequest(NamedTuple):
         return size + self.has_no_answer
 
     def points(self, most: int) -> int:
-        """Return the number of grid points for rounding numbers, at most ``most``."""
+        """Return the number of grid points to which numbers are rounded: at most ``most``."""
         return cast("Grid", self.kind).points(most)  # only mechanisms for grids call this
 
 

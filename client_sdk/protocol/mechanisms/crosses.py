@@ -5,9 +5,10 @@ A *cell* of a feature is a pair of a part and a label. For example, a feature wi
 cells.
 
 An input is a tuple with one cell for each feature. The device draws a feature, independently of the
-cells. Then the device reports the feature's cell by k-ary randomized response or a cyclic design.
-The symbol reveals the drawn feature. The channels of all features have the same epsilon. The whole
-channel has this epsilon, too, because the draw of the feature does not depend on the cells.
+cells. Then the device reports the cell of the drawn feature, by k-ary randomized response or a
+cyclic design. The symbol reveals the drawn feature. The channels of all features have the same
+epsilon. The whole channel has this epsilon, too, because the draw of the feature does not depend on
+the cells.
 
 The alternative is to report about a vector of products: the products of the label and each feature,
 and of every two features. The vector contains more information, but its additional numbers add
@@ -143,7 +144,7 @@ feature is drawn too rarely."""
 
 DEVICES: Final = 1300
 """A vector of products predicts better than crosses if at least DEVICES * coordinates**3 /
-epsilon**2 devices report. ``coordinates`` is the total number of coordinates of the features."""
+epsilon**2 devices report. `crosses_are_better` explains ``coordinates``."""
 
 FEW_REPORTS: Final = 4000
 """With fewer than FEW_REPORTS * features / epsilon**2 devices, 3 parts per range are usually better
@@ -153,9 +154,8 @@ than 6."""
 def crosses_are_better(features: int, coordinates: int, odds: Fraction, population: int) -> bool:
     """Whether crosses are expected to predict the label better than a vector of products.
 
-    ``coordinates`` is the total number of coordinates of the features: 1 for a number, and m - 1
-    for a choice of m values. ``odds`` is e**epsilon, and ``population`` is the expected number of
-    reporting devices.
+    ``coordinates`` is a sum over the features: 1 for each number, and m - 1 for each choice of m
+    values. ``odds`` is e**epsilon, and ``population`` is the expected number of reporting devices.
     """
     return features <= FEW_FEATURES and population * ln_ceiling(odds) ** 2 < DEVICES * coordinates**3
 

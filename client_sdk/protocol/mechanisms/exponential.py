@@ -91,7 +91,7 @@ class Exponential(Channel):
 
     @classmethod
     def within(cls, epsilon: RequestedEpsilon, utility: Utility) -> Exponential:
-        """Return the channel with the largest scale that is possible with at most this epsilon.
+        """Return the channel with at most this epsilon that has the largest scale.
 
         Raises:
             ValueError: if the utilities do not distinguish all values, or need weights beyond 64

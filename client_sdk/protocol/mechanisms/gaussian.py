@@ -28,8 +28,9 @@ if TYPE_CHECKING:
     from client_sdk.protocol.mechanisms.catalogue import ChannelRequest
 
 POINTS = 33
-"""The number of grid points for rounding numbers. The range consists of 32 grid steps. Rounding
-adds less than 0.1% to the variance, because sigma is at least about as large as the range."""
+"""The number of grid points to which numbers are rounded. The range consists of 32 grid steps.
+Rounding adds less than 0.1% to the variance, because sigma is at least about as large as the range.
+"""
 
 STEPS_PER_CELL = 8
 """A grid step is the distance between neighboring grid points. Sigma is a multiple of 1/8 grid

@@ -1,14 +1,14 @@
-"""Grouped geometry: a device draws one of several hash functions, and reports hashed texts.
+"""Grouped geometry: a device draws a hash function, and reports the hash of its text with noise.
 
-Devices that draw the same hash function form a *group*. The function maps a text to a *cell*, an
-integer from 0 to K - 1. The input for one text contains the text's cell in each group. The channel
-draws a group, independently of the text, and perturbs the text's cell in this group by a projective
-geometry. The symbol reveals the group.
+There are several public hash functions. Devices that draw the same hash function form a *group*.
+The function maps a text to a *cell*, an integer from 0 to K - 1. The input for one text contains
+the text's cell in each group. The channel draws a group, independently of the text, and perturbs
+the text's cell in this group by a projective geometry. The symbol reveals the group.
 
 An answer may also be a list of up to m texts. The input then has m different cells in every group.
 The last m of the K cells are dummies, which fill up short lists. A pair geometry (`pair_geometry`)
-perturbs the m cells. Each of its points is a cell. The proof of privacy for pair geometries applies
-to any m different points.
+perturbs the m cells. Each point of the pair geometry is a cell. The proof of privacy for pair
+geometries applies to any m different points.
 
 All pairs of points are in equally many blocks, but triples are not. The line through two points has
 q - 1 more points. Every block that contains the two points contains the whole line. If the cells of
@@ -58,8 +58,8 @@ PER_TWOFOLD: Final = Fraction(1, 50)
 points is increased by this share."""
 
 LEAST_PRIME: Final = 2
-"""The smallest prime. Pair geometry cannot use 2, because the blocks would not distinguish the
-elements of a pair from other elements."""
+"""The smallest prime that is tried. Pair geometry cannot use 2, because the blocks would not
+distinguish the elements of a pair from other elements."""
 
 
 class Geometry(NamedTuple):

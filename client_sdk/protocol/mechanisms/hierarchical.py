@@ -32,9 +32,9 @@ if TYPE_CHECKING:
     from client_sdk.protocol.mechanisms.catalogue import ChannelRequest
 
 POINTS = 256
-"""The number of grid points for rounding numbers, which results in eight levels. The mechanism
-``square-wave`` uses about the same number of points. Dividing each node into four parts would halve
-the number of symbols, but widen confidence intervals by 10% to 25% at epsilons up to 1."""
+"""The number of grid points to which numbers are rounded. The tree then has eight levels. Dividing
+each node into four parts would halve the number of symbols, but widen confidence intervals by 10%
+to 25% at epsilons up to 1."""
 
 LevelChannel = KAryRandomizedResponse | CyclicDesign
 """The channel of a level of the tree. Its inputs are the level's nodes, in order."""
@@ -95,7 +95,7 @@ class Hierarchical(Channel):
 
     @classmethod
     def within(cls, epsilon: RequestedEpsilon, points: int = POINTS) -> Self:
-        """Return the channel for ``points`` grid points that has at most the requested epsilon."""
+        """Return the channel with at most the requested epsilon, for ``points`` grid points."""
         sizes = [_nodes(points, span) for span in _spans(points)]
         chosen = [designs.design_of_few_symbols(nodes, epsilon.odds) for nodes in sizes]
         keeps = (

@@ -34,7 +34,7 @@ class KAryRandomizedResponse(Channel):
 
     @classmethod
     def within(cls, epsilon: RequestedEpsilon, inputs: int) -> KAryRandomizedResponse:
-        """Return the most precise channel for ``inputs`` values that has at most this epsilon."""
+        """Return the most precise channel with at most this epsilon, for ``inputs`` values."""
         return cls(inputs=inputs, keep_numerator=int(COIN_SCALE * epsilon.odds / (epsilon.odds + inputs - 1)))
 
     @property

@@ -25,8 +25,8 @@ if TYPE_CHECKING:
     from client_sdk.protocol.mechanisms.catalogue import ChannelRequest
 
 POINTS = 257
-"""The number of grid points for rounding numbers. Even at epsilon 20, rounding adds less than 1% to
-the variance."""
+"""The number of grid points to which numbers are rounded. Even at epsilon 20, rounding adds less
+than 1% to the variance."""
 
 WORKING_BITS = 128
 """The precision of intermediate fractions, in bits. Only the final integers define the channel."""
@@ -49,7 +49,7 @@ class Laplace(AdditiveNoise):
 
     @classmethod
     def within(cls, epsilon: RequestedEpsilon, points: int = POINTS, most: int = COIN_SCALE) -> Self:
-        """Return the channel with the largest integer weights that has at most this epsilon.
+        """Return the channel with at most this epsilon that has the largest integer weights.
 
         Each weight is the next weight times e**(epsilon / (points - 1)), rounded down. The last
         weight covers all larger noise. The last weight is the smallest weight for which the

@@ -98,13 +98,16 @@ class OptimalMean(Channel):
 
     @classmethod
     def of_total(cls, steps: tuple[int, ...], width: int, odds: Fraction, most: int = COIN_SCALE) -> Self:
-        """Return the channel with the largest integer weights whose ratio is at most ``odds``."""
+        """Return the channel with the largest integer weights.
+
+        ``heavy`` / ``light`` is at most ``odds``, and `band_total` is at most ``most``.
+        """
         light = int(most / (width * odds + len(steps)))
         return cls(steps, width, light, int(light * odds))
 
     @property
     def inputs(self) -> int:
-        """The number of points of the even grid."""
+        """The number of grid points."""
         return self.knots[-1] + 1
 
     @property
@@ -133,7 +136,7 @@ class OptimalMean(Channel):
         return Fraction(self.heavy, self.light)
 
     def weight(self, symbol: int, given: int) -> int:
-        """Return the weight of a symbol, given an input: ``total`` times P(symbol | given)."""
+        """Return ``total`` times the probability of ``symbol`` if the input is ``given``."""
         band, numerator = self.between(given)
         near = self.heavy if band <= symbol < band + self.width else self.light
         far = self.heavy if band < symbol <= band + self.width else self.light
@@ -206,7 +209,7 @@ def _nearest(numerator: int, denominator: int) -> int:
 
 
 FINEST: Final = 300
-"""The largest step of a table, in points of the grid."""
+"""The largest step of a table, in grid points."""
 
 RESOLUTION: Final = 18235280659403808000
 """The number whose divisors from 90 to `FINEST` are closest together, of all numbers up to 2**64,

@@ -1,4 +1,4 @@
-"""Pair geometry: a device draws two elements of its set, and reports a block that fits this pair.
+"""Pair geometry: a device draws two elements of its set, and reports a block that depends on both.
 
 An *element* is a value of the metric or a dummy. An input is a set of values, padded with dummies
 to m different elements. The device draws a pair of these elements at random. A *block* is a public
@@ -112,7 +112,7 @@ class PairBlocks(NamedTuple):
 
     @property
     def most_pairs(self) -> Fraction:
-        """The maximum share of a set's pairs that favor one block; 4/6 for m = 4."""
+        """The maximum share of a set's pairs that favor the same block, such as 4/6 for m = 4."""
         return Fraction(1) if self.drawn == PAIR else Fraction(self.drawn**2 // 4, comb(self.drawn, 2))
 
     def support(self, keep: Fraction) -> tuple[Fraction, Fraction]:
@@ -263,8 +263,9 @@ class PairGeometry(Channel):
     def perturb(self, value: Sequence[int], coins: Coins) -> int:
         """Draw a pair of elements; return a block, which is usually one that the pair favors.
 
-        A favored block and another block are always drawn. If only one were drawn, the duration
-        could reveal whether the pair favors the reported block.
+        Both a favored block and a block that is not favored are always drawn. If only one of the
+        two blocks were drawn, the duration of the call could reveal whether the pair favors the
+        reported block.
         """
         first = coins.below(self.drawn)
         steps = 1 + coins.below(self.drawn - 1)

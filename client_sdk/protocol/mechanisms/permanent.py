@@ -5,17 +5,17 @@ ordinal response", section 2 and 3.1; Arcolezi, Pinzón, Palamidessi & Gambs 202
 estimation of evolving data under local differential privacy", section 3 (longitudinal k-ary
 randomized response).
 
-The permanent answer is the result of k-ary randomized response to the true answer. The coins for
-this step depend only on the device's secret and the answer. Equal answers therefore have equal
-permanent answers, and the permanent epsilon limits what all reports together reveal about an
+The first step draws the permanent answer from the true answer by k-ary randomized response. The
+coins for this step depend only on the device's secret and the answer. Equal answers therefore have
+equal permanent answers, and the permanent epsilon limits what all reports together reveal about an
 unchanged answer. The limit applies within one edition, because devices draw new permanent answers
 for a new edition.
 
-The second step is called instantaneous. The instantaneous step randomizes the permanent answer for
-each report, with the metric's epsilon. The metric's epsilon limits what one more report reveals
-after any earlier reports. A single report through both steps has a smaller epsilon. But the epsilon
-of several reports is not the sum of these smaller epsilons. After many reports, the permanent
-answer may be known. Only the instantaneous step then protects the next report.
+The second step, called *instantaneous*, randomizes the permanent answer again for each report, with
+the metric's epsilon. The metric's epsilon limits what one more report reveals after any earlier
+reports. A single report through both steps has a smaller epsilon. But the epsilon of several
+reports is not the sum of these smaller epsilons. After many reports, the permanent answer may be
+known. Only the instantaneous step then protects the next report.
 """
 
 from __future__ import annotations

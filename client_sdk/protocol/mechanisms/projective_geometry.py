@@ -83,7 +83,7 @@ class ProjectiveGeometry(Channel):
 
     @property
     def common(self) -> int:
-        """The number of points that are orthogonal to two given points."""
+        """The number of points that are orthogonal to both of two given points."""
         return self._firsts[self.dimension - 2]
 
     @property
@@ -168,7 +168,7 @@ class ProjectiveGeometry(Channel):
         return product
 
     def point(self, number: int) -> int:
-        """Return the point of any nonzero vector, canonical or not."""
+        """Return the point of a nonzero vector, which is read as an integer in base q."""
         digits = bisect_right(self._powers, number) - 1
         leading, rest = divmod(number, self._powers[digits])
         prime, scaled = self.prime, 0

@@ -179,8 +179,8 @@ class RotatedAxes(Channel):
     def perturb(self, value: Sequence[int], coins: Coins) -> int:
         """Return the symbol to report for ``value``, an encoded vector of D integers.
 
-        A favored axis and another axis are always drawn. If only one axis were drawn, the duration
-        would reveal whether the reported axis is favored.
+        Both a favored axis and an axis that is not favored are always drawn. If only one axis were
+        drawn, the duration of the call would reveal whether the reported axis is favored.
         """
         rotation = coins.below(self.rotations)
         favoured = self.favoured_axes(shifted(value, rotation, self.window))
