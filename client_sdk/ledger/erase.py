@@ -84,7 +84,7 @@ def _forget_participation(connection: sqlite3.Connection) -> None:
 
 
 def withdraw(connection: sqlite3.Connection, is_covered: Callable[[str], bool]) -> bool:
-    """Delete the data of metrics for which ``is_covered`` is false, because consent was withdrawn.
+    """Delete the data of metrics that the user's consent no longer covers.
 
     Return whether running counts were deleted.
 

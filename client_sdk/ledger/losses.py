@@ -2,7 +2,7 @@
 
 Only the reason for a loss is stored, not the metric. The counts are written to the ledger's file at
 most once a minute, because an app may lose many answers. For example, an app may record a thousand
-times a day, although the budget allows one report.
+answers a day, although the budget allows one report.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ LOST = frozenset(
 
 
 class Losses:
-    """The answers that one process has lost."""
+    """The lost answers of one process."""
 
     def __init__(self) -> None:
         """Start without losses."""

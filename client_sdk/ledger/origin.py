@@ -76,9 +76,9 @@ def origin_of(path: Path) -> Origin:
 
 
 def _stated_birth_ns(status: os.stat_result) -> str | None:
-    """Return the birth on macOS and the BSDs; None on Windows.
+    """Return a file's creation time on macOS and the BSDs; None on Windows.
 
-    Windows may give a new file the birth of a deleted file.
+    Windows may give a new file the creation time of a deleted file.
     """
     birth_s = getattr(status, "st_birthtime", None)
     return None if birth_s is None or sys.platform == "win32" else str(int(birth_s * 10**9))

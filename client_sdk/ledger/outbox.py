@@ -43,7 +43,7 @@ daily window are accepted on four days, and are sent again about once on each of
 collector that gets its new registry a day or two late still receives most reports."""
 
 STARVED_S = 86_400
-"""The time, in seconds, after which an upload that is due precedes new uploads. Otherwise, a
+"""An upload that has been due for this time, in seconds, is sent before new uploads. Otherwise, a
 program that runs for a second at a time and always has new reports would never resend the upload.
 """
 

@@ -55,7 +55,7 @@ def begin(connection: sqlite3.Connection, new: Retry, refusals: int = 0) -> None
 
 
 def claim(connection: sqlite3.Connection, retry: Retry, now_s: float) -> bool:
-    """Mark an upload as being sent again; return False if it has changed in the meantime."""
+    """Mark an upload as being sent again; return False if ``retry`` is out of date."""
     if retry not in pending(connection):
         return False
     connection.execute(

@@ -177,7 +177,7 @@ class Design(NamedTuple):
 
 
 class _Family(NamedTuple):
-    """The designs with the same v and order, for all block sizes."""
+    """The designs that have the same ``points`` and ``order``, but different block sizes."""
 
     points: int
     order: int
@@ -214,7 +214,7 @@ def _designs(family: _Family, inputs: int, odds: int) -> Iterator[Design]:
 
 
 def _of_all_values(points: int) -> Iterator[_Family]:
-    """Yield the family in which all points are answers, if there is one."""
+    """Yield the family of designs in which all values are possible answers, if there is one."""
     if LEAST_POINTS < points <= MAX_SYMBOLS and not _is_prime(points):
         units = sum(gcd(unit, points) == 1 for unit in range(points))
         divisors = len(proper_divisors(points))
@@ -223,7 +223,7 @@ def _of_all_values(points: int) -> Iterator[_Family]:
 
 
 def _of_prime(prime: int) -> Iterator[_Family]:
-    """Yield one family of designs for each possible order of a prime v."""
+    """Yield one family of designs for each order that is possible if v is ``prime``."""
     units = prime - 1
     divisors = [divisor for divisor in range(1, isqrt(units) + 1) if units % divisor == 0]
     for order in {*divisors, *(units // divisor for divisor in divisors)} - {units}:

@@ -111,7 +111,7 @@ def proper_divisors(points: int) -> Row:
 
 
 def multipliers(points: int, order: int) -> tuple[int, ...]:
-    """Return the multipliers of a starter: the smallest unit of each coset.
+    """Return the multipliers of a starter: the smallest unit of each coset of a group.
 
     The group consists of the units u with u**order = 1 modulo v = ``points``, and their negatives.
     A coset is the group times one unit. For example, for v = 7 and order 1, the group is {1, 6}.
@@ -131,7 +131,7 @@ def values_by_starter(points: int, block_size: int, order: int, starter: int) ->
     If v is prime, the values are listed coset by coset, for the group of units u with u**order = 1.
     The cosets are sorted by their smallest values. The value 0 is the first value if the order is
     above 1 and s is one more than a multiple of the order. Otherwise, 0 is the last value. The only
-    starter is 0.
+    starter has the number 0.
 
     If v is not prime, SHAKE-256 hashes `WORDS_OF`, v, s and the starter's number. The hash yields
     one 64-bit big-endian integer (word) for each value. The values are sorted by their words. For

@@ -252,7 +252,7 @@ in 2**31 words."""
 
 @dataclass(frozen=True, slots=True)
 class Group:
-    """A group of devices, all of which hash the same part of a text in the same way.
+    """A group of devices, which all hash the leading bits of their texts in the same way.
 
     Attributes:
         bits: the number of leading bits of a text that are hashed.

@@ -59,8 +59,8 @@ class TreeLevel:
 class Hierarchical(Channel):
     """The channel from a grid point to a node on a randomly drawn level of the tree.
 
-    All sequences start with the level that has two nodes. For a level with k-ary randomized
-    response, the block size and the number of base blocks are 1.
+    The tuples have one item for each level, starting with the level that has two nodes. For a level
+    with k-ary randomized response, the block size and the number of base blocks are 1.
 
     Attributes:
         inputs: k, the number of grid points, at least 2.

@@ -53,7 +53,7 @@ class OneOf(Channel):
 
     @classmethod
     def within(cls, epsilon: RequestedEpsilon, metrics: int) -> OneOf:
-        """Return the most precise channel with at most this epsilon; ``metrics`` is m."""
+        """Return the most precise channel with at most this epsilon, for ``metrics`` answers."""
         return cls(metrics, int(COIN_SCALE * epsilon.odds / (epsilon.odds + 1)))
 
     @property

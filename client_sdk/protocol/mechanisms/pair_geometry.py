@@ -75,7 +75,7 @@ PAIR: Final = 2
 
 
 class PairBlocks(NamedTuple):
-    """The sizes of a pair geometry. Numbers of blocks and probabilities are computed from them.
+    """The sizes of a pair geometry.
 
     Attributes:
         prime: q, an odd prime.

@@ -90,7 +90,7 @@ class Permanent(Channel):
         return replaced * of_all + (kept - replaced) * self.instantaneous.probability(symbol, given)
 
     def settle(self, encode: Callable[[Coins], int], coins_of: CoinsOf, *labels: str) -> tuple[int, int]:
-        """Return the input that encodes an answer, and its permanent answer. Devices call this.
+        """Return an answer's encoding and permanent answer. Devices call this method.
 
         A number is rounded to an end of its range. The rounding uses a random offset, which is
         drawn once for each metric. A small change of the number then rarely changes the permanent
