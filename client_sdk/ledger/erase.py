@@ -44,8 +44,8 @@ WIPED = (
     "editions",
 )
 """The tables that opting out empties. The table ``editions`` contains the metrics that a collector
-has stopped. A collector could mark a device by a special list of stopped metrics. The mark must not
-outlast the user's consent."""
+has stopped. A collector could send a device a unique list of stopped metrics, to recognize the
+device later. Such a mark must not outlast the user's consent."""
 
 
 def forget(path: Path) -> None:

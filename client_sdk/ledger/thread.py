@@ -273,7 +273,7 @@ class LedgerThread:
         return connection if self.is_open else None
 
     def _can_try_again(self, job: _Job[Any]) -> bool:
-        """Keep a blocked job for another attempt if it may wait; return whether it was kept."""
+        """Keep a blocked job for another attempt if the job may wait; return False if not."""
         if self._ends or not job.is_patient or job.result.running() or job.result.cancelled():
             return False
         self._again.append(job)

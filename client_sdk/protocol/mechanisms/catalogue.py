@@ -37,7 +37,8 @@ The shares of categories are estimated without bias. For more possible counts, `
 mechanism for numbers."""
 
 CACHED = 64
-"""The maximum number of cached channels. Most releases of a registry request the same channels."""
+"""The maximum number of cached channels. A new release of a registry usually requests the same
+channels as before."""
 
 
 class ChannelRequest(NamedTuple):

@@ -50,7 +50,7 @@ if TYPE_CHECKING:
     from client_sdk.protocol.mechanisms.catalogue import ChannelRequest
 
 FARTHEST: Final = 2
-"""The number of points is at most this factor times the desired number, and at least the desired
+"""A geometry has at most this factor times the desired number of points, and at least the desired
 number divided by this factor."""
 
 PER_TWOFOLD: Final = Fraction(1, 50)
