@@ -91,7 +91,7 @@ COMMIT;
 
 
 def load() -> None:
-    """Import sqlite3. A fork of this process waits until the import is complete."""
+    """Import sqlite3. A fork of this process is delayed until the import is complete."""
     with forks.importing():
         import sqlite3  # noqa: F401, PLC0415 importing the SDK must stay quick
 

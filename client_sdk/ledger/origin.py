@@ -85,7 +85,7 @@ def _stated_birth_ns(status: os.stat_result) -> str | None:
 
 
 def _birth_ns(path: Path) -> str | None:
-    """Return the birth on Linux, from statx(2). On Linux, `os.stat` does not return the birth."""
+    """Return a file's creation time on Linux, from statx(2). `os.stat` does not return it there."""
     answer = bytearray(_STATX_BYTES)
     try:
         with forks.importing():

@@ -183,7 +183,7 @@ def _send_alone(connection: sqlite3.Connection, report: Report, refusals: int, n
 
 
 def _put_under_way(connection: sqlite3.Connection, reports: tuple[Report, ...]) -> Parcel:
-    """Store a new upload.
+    """Store a new upload of these reports.
 
     If there are too many uploads, the uploads whose windows close first are dropped, and their
     reports are counted as dropped.

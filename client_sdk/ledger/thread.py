@@ -183,7 +183,7 @@ class LedgerThread:
             pause.closed.wait(timeout_s)
 
     def stop(self, patience_s: float, last: Work | None = None) -> None:
-        """Finish the jobs queued so far, close the connection and end.
+        """Finish the jobs queued so far, close the connection, and end the thread.
 
         Blocked jobs are tried again for ``patience_s`` seconds. If the thread has ever started, it
         does ``last`` in a write transaction after all other jobs.

@@ -38,8 +38,8 @@ UNIT_OF_WEIGHTS = 2**128
 channel."""
 
 NOTHING_FROM = -90
-"""For an exponent x up to this number, e**x counts as 0. Computing e**x for a much lower x with
-exact fractions would exhaust the memory."""
+"""For an exponent x up to this number, e**x counts as 0. With exact fractions, computing e**x for a
+much lower x would exhaust the memory."""
 
 DOUBLINGS = 64
 """The maximum number of times to double the scale, starting at epsilon / (2 sensitivity). Only a

@@ -52,8 +52,8 @@ CENTER_BITS = 46
 2**64."""
 
 NEGLIGIBLE = Fraction(1, 2**10)
-"""Noise beyond a limit may be neglected if its total probability is at most this share of delta.
-The largest noise is this limit plus the length of the range."""
+"""A limit is chosen so that noise beyond the limit has a total probability of at most this share of
+delta. The largest noise is the limit plus the length of the range."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -95,7 +95,7 @@ def geometry_for(odds: Fraction, cells: int, drawn: int = 1) -> Geometry:
 
 
 def _geometries(cells: int) -> Iterator[tuple[Geometry, int, int]]:
-    """Yield each geometry that has an acceptable number of points, with two sizes.
+    """Yield each geometry with an acceptable number of points, and two sizes of the geometry.
 
     The sizes are the number of points on a hyperplane, and the number of points that two
     hyperplanes have in common.
