@@ -6,9 +6,9 @@ budget, for example from a week to a month. If the day of a charge is no longer 
 has a first and a last possible day. The charge then counts towards every period that contains a
 possible day.
 
-A charge and its report become durable together or not at all. The key of a charge consists of
-metric, edition and window. Each key allows one report. A *slot* is a charge that is made when a
-window begins, whether or not an answer follows.
+A charge and its report become durable together or not at all. The key of a charge consists of the
+metric, the edition (a digest of the metric's definition) and the window. Each key allows one
+report. A *slot* is a charge that is made when a window begins, whether or not an answer follows.
 """
 
 from __future__ import annotations

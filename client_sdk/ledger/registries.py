@@ -4,10 +4,10 @@ A stored registry explains the ledger's reports. The registry ships inside the a
 on every device. Therefore the registry says nothing about a user. The ledger stores registries
 compressed, and opting out deletes them.
 
-A stop applies to one edition of a metric, and lasts until the user opts out. No message from a
-collector ends a stop. A collector can stop only editions that a stored registry defines, so that a
-collector's messages cannot fill the storage. Stops reveal neither the user's answers nor whether
-the user has answered.
+A stop applies to one edition of a metric, which is one version of the metric's definition. The stop
+lasts until the user opts out. No message from a collector ends a stop. A collector can stop only
+editions that a stored registry defines, so that a collector's messages cannot fill the storage.
+Stops reveal neither the user's answers nor whether the user has answered.
 """
 
 from __future__ import annotations

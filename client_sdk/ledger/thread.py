@@ -171,7 +171,7 @@ class LedgerThread:
         self._first.append(work)
 
     def pause(self, pause: forks.Pause) -> None:
-        """Close the connection after the jobs queued so far. Keep it closed during the pause."""
+        """Close the connection after the jobs queued so far, until the pause is over."""
         self._jobs.put(pause)
 
     def reopen(self, timeout_s: float = 0.0) -> None:

@@ -53,7 +53,7 @@ class AdditiveNoise(Channel):
     def weight(self, symbol: int, given: int) -> int:
         """Return ``total`` times the probability of ``symbol`` if the input is ``given``.
 
-        The first and the last symbol also stand for all noise that leads beyond these symbols.
+        Noise that would lead beyond the first or the last symbol counts for that symbol.
         """
         noise = symbol - self.reach - given
         if symbol == 0:

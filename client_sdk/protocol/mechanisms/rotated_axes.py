@@ -223,7 +223,10 @@ def offsets(dimension: int, rotation: int, window: str) -> list[int]:
 
 
 def rotated(vector: Sequence[int], rotation: int, window: str) -> list[int]:
-    """Return D**1.5 times a vector of D integers, turned by one of a window's rotations."""
+    """Return a vector of D integers after one of a window's rotations.
+
+    The result is D**1.5 times as long as the vector, so that all coordinates are integers.
+    """
     turned = list(vector)
     for step in range(ROUNDS):
         turned = hadamard(list(map(mul, signs(len(turned), rotation, step, window), turned)))
