@@ -31,7 +31,7 @@ LOST = frozenset(
         Recorded.UNAVAILABLE,
     }
 )
-"""The results that count as losses. A second answer within a window is not a loss."""
+"""The results of `record` that count as losses. A second answer within a window is not a loss."""
 
 
 class Losses:

@@ -41,7 +41,7 @@ T = TypeVar("T")
 
 MAX_LEFT = 64
 """The maximum number of jobs that wait in memory while their callers continue. No app makes more
-calls in the few seconds that a disk may hang."""
+calls during the few seconds for which a disk may hang."""
 
 AGAIN_S = 0.1
 """The pause, in seconds, before blocked jobs are tried again. A job is blocked if another process
@@ -132,8 +132,8 @@ class LedgerThread:
         """Do work and return the result. After a timeout, return None; ``late`` gets the result.
 
         ``late`` gets the result or an error, and is usually called in the ledger thread. If the
-        process is killed first, ``late`` is never called. A `LedgerBusyError` is raised if too many
-        jobs wait.
+        process is killed before the job is done, ``late`` is never called. A `LedgerBusyError` is
+        raised if too many jobs wait.
         """
         job = self._put(_Job(work, WRITE, is_patient=True))
         if job.is_done(timeout_s):

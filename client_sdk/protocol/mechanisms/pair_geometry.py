@@ -1,8 +1,9 @@
 """Pair geometry: a device draws two elements of its set, and reports a block that depends on both.
 
-An *element* is a value of the metric or a dummy. An input is a set of values, padded with dummies
-to m different elements. The device draws a pair of these elements at random. A *block* is a public
-set of elements, the same on all devices. A pair *favors* some blocks:
+An *element* is a value of the metric, or a *dummy*, which represents no value. An input is a set of
+values, to which dummies are added until there are m different elements. The device draws a pair of
+these elements at random. A *block* is a public set of elements, the same on all devices. A pair
+*favors* some blocks:
 
 * For m = 2, a pair favors the blocks that contain at least one of its elements.
 * For m above 2, a pair favors the blocks that contain exactly one of its elements.
