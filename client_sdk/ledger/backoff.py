@@ -26,9 +26,9 @@ def jitter(low: float, high: float) -> float:
 def next_delay_s(failures: int, least_s: float, uniform: Uniform) -> float:
     """Return the seconds to wait after a failed attempt that followed ``failures`` other failures.
 
-    The result is the delay that the server has requested (``least_s``) plus a random delay. Devices
-    that failed together then do not retry together (Brooker 2015, "Exponential backoff and
-    jitter").
+    The result is the delay that the server has requested (``least_s``) plus a random delay. Because
+    of the random delay, devices whose attempts failed at the same time do not retry at the same
+    time (Brooker 2015, "Exponential backoff and jitter").
     """
     doublings = min(failures, 32)  # beyond 32 the ceiling applies, and 2.0**failures would overflow
     return least_s + uniform(0.0, min(BACKOFF_CEILING_S, BACKOFF_BASE_S * 2.0**doublings))

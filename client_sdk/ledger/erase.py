@@ -89,8 +89,8 @@ def withdraw(connection: sqlite3.Connection, is_covered: Callable[[str], bool]) 
     Return whether running counts were deleted.
 
     The secret is kept, because the other metrics need it. If the user agrees again and gives the
-    same answer, the secret yields the same permanent answer, which reveals less than a second
-    random draw.
+    same answer, the secret yields the same permanent answer as before. A different permanent answer
+    would reveal more about the answer.
     """
     outbox.withdraw(connection, is_covered)
     deleted = {table: _delete_of(connection, table, is_covered) for table in ("queue", "history", "counts")}

@@ -102,7 +102,7 @@ def settle(connection: sqlite3.Connection, upload_id: str, verdict: Verdict, now
 
     The collector decides whether a window is closed, because this device's clock may be wrong. The
     device's clock has one use: a temporarily refused report is dropped after the report's deadline.
-    Otherwise, the collector might refuse the report forever.
+    Otherwise, the report might be refused and sent again forever.
     """
     refused = dict(verdict.refused)
     before, has_dropped = retry_times.refusals(connection, upload_id), False
