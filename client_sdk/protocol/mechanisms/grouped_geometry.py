@@ -10,12 +10,13 @@ The last m of the K cells are dummies, which fill up short lists. A pair geometr
 perturbs the m cells. Each point of the pair geometry is a cell. The proof of privacy for pair
 geometries applies to any m different points.
 
-All pairs of points are in equally many blocks, but triples are not. The line through two points has
-q - 1 more points. Every block that contains the two points contains the whole line. If the cells of
-a device's two texts and a third cell are on one line, the third cell's estimated share is too
-small. The error is at most about 2/q of the share of devices that have both texts. In each group, a
-given third cell is on this line with probability (q - 1)/K. The estimator corrects the average
-error. Two texts share a cell with probability 1/K. Shared cells cause larger errors.
+All pairs of points are in equally many blocks, but triples are not. The line through two points
+contains q - 1 other points. Every block that contains the two points contains the whole line. If
+the cells of a device's two texts and a third cell are on one line, the third cell's estimated share
+is too small. The error is at most about 2/q of the share of devices that have both texts. In each
+group, a given third cell is on this line with probability (q - 1)/K. The estimator corrects the
+average error. Two texts share a cell with probability 1/K. Texts that share a cell cause larger
+errors than three cells on a line.
 
 There are two types of groups. A *level* is a group that hashes only the leading bits of a text, to
 discover frequent texts step by step. Each level hashes more bits than the previous level. A
@@ -233,8 +234,8 @@ CONFIRMING_QUARTERS: Final = 3
 """The weight of a confirming group, in quarters of the last level's weight."""
 
 CONFIRMING: Final = 2
-"""The number of confirming groups. With one group, two texts in the same cell could not be
-distinguished."""
+"""The number of confirming groups. With only one confirming group, two texts in the same cell could
+not be distinguished."""
 
 LIMB_BITS: Final = 30
 """A hash divides a text's bits into limbs of this many bits, and multiplies each limb by a number.

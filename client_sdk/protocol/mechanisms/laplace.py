@@ -1,8 +1,8 @@
 """Discrete Laplace noise on a grid, for numbers, truncated without loss of information.
 
-If input plus noise is beyond an end of the range, the device reports this end. All sums of input
-and noise beyond an end say the same about the input. The reason is that from one sum to the next,
-the probabilities for all inputs decrease by the same factor.
+If input plus noise is beyond an end of the range, the device reports this end. This loses no
+information, because all sums of input and noise beyond an end say the same about the input: from
+one sum to the next, the probabilities for all inputs decrease by the same factor.
 
 Sources: Dwork & Roth 2014, section 3.3; Ghosh, Roughgarden & Sundararajan 2012, "Universally
 utility-maximizing privacy mechanisms", definition 2.2 (the geometric mechanism, which adds

@@ -24,9 +24,10 @@ For m = 4, at most 4 of the 6 pairs favor a block, and r is 1 + 1.5 (e**epsilon 
 as likely as a block that contains no element of the set.
 
 Elements are points of the projective geometry PG(t-1, q). Each block consists of the elements on
-one hyperplane. No three elements lie on a line. Therefore every element, every pair and every
-triple is in equally many blocks. The probability that a reported block contains an element then
-depends only on whether the element is in the set. Therefore the estimated shares are unbiased.
+one hyperplane. No three elements lie on a line. Therefore all elements are in equally many blocks.
+The same is true of all pairs and of all triples. The probability that a reported block contains an
+element then depends only on whether the element is in the set. Therefore the estimated shares are
+unbiased.
 
 The point of an element is computed from its n digits a, b, c, d, ... in base q. The vector is (1,
 a, b, c, d, ..., a*a - w*b*b, c*c - w*d*d, ...): a 1, the digits, and one *form* for every two

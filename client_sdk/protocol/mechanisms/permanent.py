@@ -93,8 +93,9 @@ class Permanent(Channel):
         """Return an answer's encoding and permanent answer. Devices call this method.
 
         A number is rounded to an end of its range. The rounding uses a random offset, which is
-        drawn once for each metric. A small change of the number then rarely changes the permanent
-        answer (Ding, Kulkarni & Yekhanin 2017, section 3.2, alpha-point rounding).
+        drawn once for each metric. Because of this fixed offset, a small change of the number
+        rarely changes the permanent answer (Ding, Kulkarni & Yekhanin 2017, section 3.2,
+        alpha-point rounding).
 
         ``encode`` encodes the answer, given the coins for rounding. ``labels`` identify the metric.
         """
