@@ -102,7 +102,7 @@ def deadline(report: Report) -> int:
 
 
 def note_outcome(connection: sqlite3.Connection, report: Report, outcome: ReportOutcome | Refusal) -> None:
-    """Store the outcome of a sent report, even if no response arrived."""
+    """Store a sent report's outcome: `ReportOutcome.UNANSWERED` until a response arrives."""
     connection.execute(
         "INSERT OR REPLACE INTO history VALUES (?, ?, ?, ?, ?)",
         (report.metric, report.edition, report.window, report.symbol, outcome.value),

@@ -1,8 +1,8 @@
 """Stores the registries that the app has used, and the metrics that collectors have stopped.
 
-A stored registry explains the ledger's reports. The registry ships inside the app and is the same
-on every device. Therefore the registry says nothing about a user. The ledger stores registries
-compressed, and opting out deletes them.
+A stored registry explains the ledger's reports to people who inspect the ledger. The registry ships
+inside the app and is the same on every device. Therefore the registry says nothing about a user.
+The ledger stores registries compressed, and opting out deletes them.
 
 A stop applies to one edition of a metric, which is one version of the metric's definition. The stop
 lasts until the user opts out. No message from a collector ends a stop. A collector can stop only

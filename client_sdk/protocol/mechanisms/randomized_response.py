@@ -4,9 +4,10 @@ Source: Warner 1965; Dwork & Roth 2014, section 3.2. At epsilon = ln 3, the devi
 with probability 3/4. If a share y of the reports says yes, the share of true yes answers is about 2
 y - 1/2.
 
-If the inputs are the ends of a range, the mechanism is the one-bit mean. A number is first rounded
-to one of the ends, at random and without bias. Sources: Duchi, Jordan & Wainwright 2018, section
-4.1; Ding, Kulkarni & Yekhanin 2017, "Collecting telemetry data privately", section 3 (1BitMean).
+If the inputs are the ends of a range, the mechanism is known as the one-bit mean. A number is first
+rounded to one of the ends, at random and without bias. Sources: Duchi, Jordan & Wainwright 2018,
+section 4.1; Ding, Kulkarni & Yekhanin 2017, "Collecting telemetry data privately", section 3
+(1BitMean).
 """
 
 from __future__ import annotations
