@@ -204,7 +204,7 @@ def _renew_secret(connection: sqlite3.Connection) -> None:
 
 
 def uri_of(path: PurePath) -> str:
-    """Return the SQLite URI that opens the existing file at an absolute path for writing.
+    """Return the SQLite URI with which an existing file at an absolute path is opened for writing.
 
     For a path on a Windows share, the server's name becomes part of the path. SQLite refuses URIs
     that name a machine before the path (https://www.sqlite.org/uri.html, section 3.1).

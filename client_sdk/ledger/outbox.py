@@ -33,9 +33,8 @@ if TYPE_CHECKING:
 MAX_UNDER_WAY = 512
 """The maximum number of unsettled uploads. This many uploads take about 100,000 bytes, and suffice
 to resend each report of two full uploads separately. Every upload is settled or dropped eventually,
-so only a bug can exceed the limit. At the limit, an upload is dropped. New uploads are not delayed
-instead, because the responses to other uploads must not affect the time at which an upload is sent.
-"""
+so only a bug can exceed the limit. At the limit, an upload is dropped. Delaying new uploads instead
+would let the responses to other uploads affect the time at which an upload is sent."""
 
 MAX_SENT_ALONE = 4
 """The maximum number of times that a temporarily refused report is sent again. The reports of a

@@ -75,7 +75,7 @@ class BlockDesign(Channel):
 
     @abstractmethod
     def _element(self, index: int, place: int) -> int:
-        """Return element ``place`` of a base block's d members followed by all other values."""
+        """List a base block's d members, then all other values; return element ``place``."""
 
     @property
     def symbols(self) -> int:

@@ -9,10 +9,10 @@ in all answers.
 
 Suppose that n devices report, and that answer j is yes on a share x of them. About n / m reports
 concern answer j. The variance of the estimate of x, times n, is m e**epsilon / (e**epsilon - 1)**2
-+ m x (1 - x). The term m x (1 - x) is the sampling error. If only one of the answers can be yes, a
-metric with categories is better. For example, the shares of numbers above each of T thresholds
-should be estimated from reports about the T + 1 ranges between thresholds. The variance is then
-smaller than with one answer for each threshold.
++ m x (1 - x). The term m x (1 - x) is the sampling error. If categories that exclude each other can
+replace the answers, a metric with these categories is better. For example, the shares of numbers
+above each of T thresholds should be estimated from reports about the T + 1 ranges between
+thresholds. The variance is then smaller than with one answer for each threshold.
 
 Sources: Warner 1965, for one answer; Cormode, Kulkarni & Srivastava 2019, section 4, for drawing
 one answer (hierarchical histograms draw a level).
