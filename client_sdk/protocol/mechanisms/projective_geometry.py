@@ -168,7 +168,7 @@ class ProjectiveGeometry(Channel):
         return product
 
     def point(self, number: int) -> int:
-        """Return the point of a nonzero vector, which is read as an integer in base q."""
+        """Return the point of the nonzero vector that ``number`` represents in base q."""
         digits = bisect_right(self._powers, number) - 1
         leading, rest = divmod(number, self._powers[digits])
         prime, scaled = self.prime, 0
