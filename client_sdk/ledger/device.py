@@ -1,7 +1,7 @@
 """The ledger's data about its device: the secret, the user's consent, and the latest problems.
 
-The ledger stores whether the user has agreed to any telemetry. A helper process, which sends
-reports after a program has ended, checks the stored consent first.
+The ledger stores whether the user has agreed to any telemetry. Before a helper process sends
+reports after a program has ended, it checks the stored consent.
 """
 
 from __future__ import annotations

@@ -291,11 +291,11 @@ class PairGeometry(Channel):
         A vector defines a block's hyperplane: the points whose inner product with the vector is 0.
         Multiples of the vector define the same hyperplane. The function computes the multiple whose
         inner products with the vectors of the two elements are (0, 1), (1, 0), (0, 0) or (1, c),
-        where c is not 0. All coordinates of this multiple but two are free, and ``place``
-        determines their values. The products with the two elements determine the other two
-        coordinates. One of these coordinates is at the position of the leading 1 in the first
-        element's vector. The other is the first coordinate in which the second element's vector
-        differs from a multiple of the first element's vector.
+        where c is not 0. Two coordinates of this multiple follow from the products with the two
+        elements. All other coordinates are free, and ``place`` determines their values. One of the
+        two coordinates is at the position of the leading 1 in the first element's vector. The other
+        is the first coordinate in which the second element's vector differs from a multiple of the
+        first element's vector.
         """
         prime, each = self.prime, self.blocks.each
         both = self.geometry.common

@@ -138,9 +138,9 @@ class ProjectiveGeometry(Channel):
         * The vector is divided by its first nonzero coordinate, even if this coordinate is 1.
         * The division takes the same number of steps for all vectors.
 
-        Each draw is the index of a point. For a kept answer, the point is in PG(t-2, q). The next
-        higher indices belong to vectors with a leading 1 and t - 1 arbitrary digits. For a lie, the
-        device draws one of these vectors, and drops the leading 1.
+        Each draw is the index of a point. For a kept answer, the point is in PG(t-2, q). For a lie,
+        the index is above those of PG(t-2, q). It belongs to a vector with a leading 1 and t - 1
+        arbitrary digits, and the leading 1 is dropped.
         """
         keep = coins.bernoulli(self.keep_numerator)
         kept = coins.below(self._firsts[-2])
