@@ -66,7 +66,7 @@ class AccessKey:
     preliminary: bool = False
 
     def allowance(self, now_s: float) -> Allowance | None:
-        """Return the allowance for the UTC day that contains a time (Unix seconds)."""
+        """Return the allowance on the UTC day of ``now_s`` (Unix seconds). None means no limit."""
         if self.quota is None:
             return None
         return Allowance(self.name, self.quota, (int(now_s) // DAY_S + 1) * DAY_S)
@@ -136,7 +136,7 @@ Without this error, removing the last upload key could open uploads to everybody
 
 
 ABOVE_KEYS = "applies to the whole file: move it above the first [[key]], because TOML puts lines below into its table"
-"""The error for ``uploads`` in the table of a key."""
+"""The error for a file that sets ``uploads`` inside a ``[[key]]`` table."""
 
 READ_ONLY, UPLOADING_ONLY = (
     f"is only for a key with {roles}: remove it, or give the key that role"
@@ -145,7 +145,7 @@ READ_ONLY, UPLOADING_ONLY = (
 
 
 def load_access(path: Path) -> Access:
-    """Read an access file. A ConfigError lists all mistakes in the file."""
+    """Read an access file, or raise a ConfigError that lists all mistakes in the file."""
     try:
         return parse_access(path.read_text(encoding="utf-8"))
     except OSError as error:
@@ -157,7 +157,7 @@ def load_access(path: Path) -> Access:
 
 
 def parse_access(text: str) -> Access:
-    """Parse the text of an access file. A ConfigError lists all mistakes in the text."""
+    """Parse the text of an access file, or raise a ConfigError that lists all mistakes."""
     require(not text.startswith("\ufeff"), "begins with a byte order mark; save it as UTF-8 without one")
     try:
         document = tomllib.loads(text)
@@ -194,7 +194,7 @@ def _require_clear(top: TomlTable, uploads: Uploads | None, keys: list[AccessKey
 
 
 def _read_key(table: TomlTable) -> AccessKey:
-    """Read a key. The table records mistakes, and placeholders replace invalid values."""
+    """Return the key that ``table`` defines. Record mistakes in ``table``."""
     name = table.text("name", required=True)
     if name and not NAME.fullmatch(name):
         table.mistake("name", NAME_RULE)

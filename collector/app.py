@@ -40,7 +40,7 @@ By then, upload ids may have expired, or the operator may have added memory.
 """
 
 MAX_RETRY_AFTER_S = HOUR_S
-"""The longest wait, in seconds, after a key has used up its daily quota.
+"""The longest time, in seconds, that a client whose key has used up its quota is told to wait.
 
 The operator may increase the quota before the next day.
 """

@@ -58,7 +58,7 @@ FORGETFUL = {
 }
 """Settings that keep a server from recording when uploads arrive.
 
-Each has a required value, and the consequence of any other value.
+Each setting is mapped to its required value and to the consequence of any other value.
 """
 
 
@@ -142,7 +142,7 @@ def check_store(
 ) -> Iterator[CheckResult]:
     """Yield the results for a store. If a check fails, the checks that depend on it are skipped.
 
-    The store need not be prepared.
+    `preparation.prepare` need not have been called for the store.
     """
     try:
         store.require_promise()
@@ -210,7 +210,7 @@ def _server_summary(servers: list[tuple[str, str]]) -> str:
 
 
 def _not_forgetful(connection: Connection) -> set[str]:
-    """Return the names of the settings in FORGETFUL that the server has with another value."""
+    """Return the names in FORGETFUL whose value on the server is not the required value."""
     return {name for name, (value, _) in FORGETFUL.items() if setting(connection, name) not in (value, None)}
 
 
@@ -223,7 +223,7 @@ def _memory(used: Memory) -> CheckResult:
 
 
 def _clocks(ahead_s: float) -> CheckResult:
-    """Check whether the servers' clocks agree with this machine's.
+    """Check whether the servers' clocks agree with this machine's clock.
 
     ``ahead_s`` is the largest difference. A negative difference means that a server is behind.
     """

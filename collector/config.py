@@ -33,7 +33,7 @@ HOUR_S = 3600
 DAY_S = 24 * HOUR_S
 
 MAX_GRACE_S = 366 * DAY_S
-"""The longest grace period: a year. Results would otherwise come too late to be useful."""
+"""The longest grace period, in seconds. Results that come even later are of no use."""
 
 MAX_SNAPSHOT_INTERVAL_S = 366 * DAY_S
 
@@ -45,8 +45,10 @@ therefore occupy all threads.
 """
 
 LEAST_STORE_BYTES = 16 * 2**20
-"""The store's minimum memory. An empty store needs about 1 MB, and each client needs additional
-memory."""
+"""The minimum memory of a store, in bytes.
+
+An empty store needs about 1 MB, and each client needs additional memory.
+"""
 
 SIZE = re.compile(r"([0-9]{1,15})([KMGT]?)")
 
@@ -71,7 +73,8 @@ class CollectorConfig:
             report is acknowledged. It applies only if ``durability`` is ``replicated``.
         workers: the number of worker processes, from 1 to 64.
         threads: the number of request threads in each worker, from 1 to 256.
-        renames_app: whether to serve the store of an app that was renamed to the registry's app.
+        renames_app: whether to accept a store that was created under another app name, because the
+            app has been renamed.
         allows_unknown_editions: whether to start even if devices report editions that neither the
             registry nor its history defines.
         metrics_bind: address and port to serve Prometheus metrics on, or None.

@@ -77,7 +77,7 @@ class SharedCounters:
         raise AssertionError("unreachable: the rows do not end")
 
     def rows(self) -> Iterator[bytes]:
-        """Yield the current content of every row, of living and dead processes."""
+        """Yield the content of every row, including the rows of processes that have ended."""
         for start in range(0, os.fstat(self._descriptor).st_size - self._stride + 1, self._stride):
             yield os.pread(self._descriptor, self._row_bytes, start)
 
@@ -91,7 +91,7 @@ OTHER = "other"
 """The operation name for a request that matches no operation."""
 
 BUCKETS_S = (0.0005, 0.001, 0.002, 0.005, 0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1.0, 2.0, 5.0)
-"""The upper bounds, in seconds, of the histogram of request durations.
+"""The upper bounds, in seconds, of the buckets in the histogram of request durations.
 
 The last bound is the time limit for a response of the store.
 """
@@ -109,7 +109,7 @@ UNAVAILABLE, REFUSED, ABANDONED = "unavailable", "refused", "abandoned"
 """Reasons why the uploads of a batch have no responses.
 
 UNAVAILABLE: the collector gave no valid response. REFUSED: the collector refused the relay key.
-ABANDONED: no device was waiting any longer.
+ABANDONED: no device was still waiting for a response.
 """
 
 LABELS: Mapping[str, tuple[str, ...]] = {
@@ -157,7 +157,7 @@ class WorkerCounters:
         self._cells[_PID] = os.getpid()
 
     def add(self, name: str, label: str = "", amount: int = 1) -> None:
-        """Add to a counter."""
+        """Add ``amount`` to a counter."""
         with self._lock:
             self._cells[_CELL[name, label]] += amount
 
@@ -194,7 +194,7 @@ class WorkerCounters:
 
 
 class Totals:
-    """The sums over all living and dead processes that have used the shared counters."""
+    """The sums over all processes that have used the shared counters, including ended processes."""
 
     def __init__(self, shared_counters: SharedCounters) -> None:
         """Add up all rows."""
@@ -225,7 +225,7 @@ def worker_pids(shared_counters: SharedCounters) -> list[int]:
 
 
 def new_shared_counters() -> SharedCounters:
-    """Return new counters, for all processes that receive this object."""
+    """Return new counters. All processes that receive the returned object share the counters."""
     return SharedCounters(_BYTES)
 
 

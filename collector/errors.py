@@ -10,7 +10,7 @@ class ConfigError(HearsayError):
 
 
 class OptionError(ConfigError):
-    """A command line is invalid, regardless of the machine and the store."""
+    """A command line is invalid on any machine and with any store."""
 
 
 class StoreUnavailableError(HearsayError):

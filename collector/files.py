@@ -15,7 +15,7 @@ from collector.errors import ConfigError
 
 @contextlib.contextmanager
 def whole_file(path: Path) -> Iterator[IO[bytes]]:
-    """Open a file that replaces `path` on disk if the context ends without an error.
+    """Open a file that replaces `path` on disk if the ``with`` block ends without an error.
 
     Only the owner can read the new file. If `path` is a symbolic link, the link remains and its
     target is replaced.

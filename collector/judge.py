@@ -1,4 +1,6 @@
-"""Judges an upload: decides which reports are counted, and why the others are refused. Without IO.
+"""Judges an upload: decides which reports are counted, and why the others are refused.
+
+This module does no IO.
 
 All reports of a metric, edition and window share one decision, the *ruling*. Windows and grace
 periods begin and end at whole seconds. A ruling is therefore computed once per second instead of
@@ -57,7 +59,7 @@ class TallyLabel(NamedTuple):
 
 
 class Allowance(NamedTuple):
-    """The number of reports that one upload key or relay key may add until the end of a day.
+    """The number of reports that one upload key or relay key may send on one UTC day.
 
     Attributes:
         name: the name of the key.
@@ -75,8 +77,10 @@ class Judgement(NamedTuple):
 
     Attributes:
         upload: the upload's id.
-        additions: for each tally, the symbols of the accepted reports, by the report's index.
-        refused: the reason for each refused report, by the report's index in ascending order.
+        additions: for each tally, the symbol of each accepted report, by the report's index in the
+            upload.
+        refused: the reason for each refused report, by the report's index in the upload, in
+            ascending order.
         ends: the ends, in Unix seconds, of the windows under which the id may already be stored,
             the latest first. A collector with another registry, or with a clock that differs by up
             to CLOCKS_APART_S, may have judged an earlier attempt to send the upload.
@@ -134,7 +138,7 @@ _Rule = Callable[[str, str, str], _Ruling]
 
 
 class _Second(NamedTuple):
-    """The cached function that returns rulings for one second, and the values that it uses."""
+    """A cached function that rules on reports received within one second, and its settings."""
 
     registry: Registry
     once: frozenset[str]
@@ -216,7 +220,10 @@ _latest: _Second | None = None
 
 
 def _rules(registry: Registry, now_s: float, grace_s: int, once: frozenset[str]) -> _Rule:
-    """Return the rule that applies during one second of the clock. The latest rule is cached."""
+    """Return the function that rules on reports received at ``now_s``.
+
+    The function is cached, and is used again within the same second.
+    """
     global _latest  # noqa: PLW0603 replaced atomically; every thread would store the same value
     second_s, latest = now_s // 1, _latest
     if (

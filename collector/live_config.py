@@ -176,7 +176,7 @@ def require_additive(served: Registry, new: Registry) -> None:
 def require_as_closed(served: Access, new: Access) -> None:
     """Refuse an access file that would open uploads to everybody while the collector runs.
 
-    An operator who opens uploads by mistake then notices in time.
+    Opening uploads requires a restart, so that an operator does not open them by mistake.
     """
     if new.uploads_are_open and not served.uploads_are_open:
         raise ConfigError(

@@ -25,8 +25,7 @@ class Health(NamedTuple):
         is_up: whether the store responded and had lost no acknowledged data.
         is_noted: whether a loss in the embedded store's file would be detected.
         open_windows: the number of windows that have a tally and accept reports.
-        memory_used: the fraction of its memory that the fullest server uses. 0 before the first
-            check.
+        memory_used: the fraction of memory in use on the fullest server. 0 before the first check.
         open_reports: the number of reports by metric and open window, in the last snapshot.
         clock_is_suspected: whether this host's clock may be wrong (see `own_clock`).
         store_restarts: how often the embedded store has ended unexpectedly.
@@ -45,7 +44,8 @@ class Health(NamedTuple):
 REWRITE_INTERVAL_S = 840.0
 """Seconds between two rewrites of the append-only file (14 minutes).
 
-Until a rewrite, the file shows the order of uploads, for less than 15 minutes even with delays.
+The file shows the order of recent uploads until it is rewritten. Even if a rewrite is delayed, this
+takes less than 15 minutes.
 """
 
 RETRY_INTERVAL_S = 30.0

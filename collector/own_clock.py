@@ -16,7 +16,7 @@ from collector.counters import ACCEPTED, REPORTS, Totals
 from collector.log import Event
 
 SUSPICIOUS = 100
-"""After this many consecutive refusals because of windows, the clock is suspected.
+"""The clock is suspected once this many consecutive reports were refused because of their windows.
 
 A single upload can contain 256 reports. While no device sends reports, an attacker can therefore
 cause the suspicion. The next accepted report ends the suspicion.
@@ -45,20 +45,20 @@ class WindowVerdicts(NamedTuple):
 
 
 class OwnClockWatch:
-    """Suspects the clock after `SUSPICIOUS` consecutive refusals because of windows.
+    """Suspects the clock once SUSPICIOUS consecutive reports were refused for their windows.
 
     Refused reports are consecutive if no check between them found an accepted report. The log says
     when the suspicion begins and ends.
     """
 
     def __init__(self, look: Callable[[], WindowVerdicts]) -> None:
-        """Start without a suspicion. ``look`` returns the present numbers."""
+        """Start without a suspicion. ``look`` returns the numbers of reports so far."""
         self._look = look
         self._start = WindowVerdicts(0, 0, 0)
         self._is_suspected = False
 
     def __call__(self) -> bool:
-        """Return whether the clock is suspected."""
+        """Return whether this host's clock is suspected to be wrong."""
         present = self._look()
         if present.accepted > self._start.accepted:
             self._start = present

@@ -2,8 +2,8 @@
 
 Metrics of resources, such as processor time, have a separate series for each process. A sum over
 the processes would decrease when a worker ends, and Prometheus would mistake this for a reset. A
-worker is named after its row of counters (see `counters`), such as worker-1. The worker's
-replacement continues its series, with another start time.
+worker is named after its row of counters (see `counters`), such as worker-1. If a worker is
+replaced, the new process continues the series, with its own start time.
 
 The metrics reveal nothing about a single upload, report or request.
 """
@@ -83,7 +83,7 @@ _RELAY_COUNTERS = (
 
 @contextmanager
 def served_metrics(address: str, port: int, gather: Callable[[], Iterable[Metric]]) -> Iterator[None]:
-    """Serve the metrics that a function returns, until the context ends.
+    """Serve the metrics that ``gather`` returns, during a ``with`` block.
 
     Raises:
         ConfigError: if the address cannot be used.
@@ -106,7 +106,7 @@ def served_metrics(address: str, port: int, gather: Callable[[], Iterable[Metric
 
 
 class _Exposition(Collector):
-    """All metrics. They are gathered for each request."""
+    """Gathers all metrics again for each request."""
 
     def __init__(self, gather: Callable[[], Iterable[Metric]]) -> None:
         self._gather = gather

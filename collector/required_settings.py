@@ -1,4 +1,4 @@
-"""The settings that keep a server from losing acknowledged writes. Without IO."""
+"""The settings that keep a server from losing acknowledged writes. This module does no IO."""
 
 from __future__ import annotations
 

@@ -126,7 +126,7 @@ def serve(config: CollectorConfig) -> None:
 def running_store(config: CollectorConfig, registry: Registry) -> Iterator[RunningStore]:
     """Open the store, and prepare it to count the reports of a registry.
 
-    An embedded store runs until the context ends.
+    An embedded store runs during the ``with`` block.
 
     Raises:
         ConfigError: if the store cannot be used, belongs to another app, or has no space for the
@@ -195,7 +195,7 @@ def _readmit(config: CollectorConfig, store: RedisStore, registry: Registry) -> 
 
 @contextlib.contextmanager
 def chores(config: CollectorConfig, running: RunningStore, served: Served) -> Iterator[Chores]:
-    """Run the background tasks until the context ends.
+    """Run the background tasks during a ``with`` block.
 
     They reload files, close windows, retire tallies and serve metrics.
 

@@ -1,4 +1,4 @@
-"""Batches of uploads that a relay sends to a collector, as NDJSON. Without IO.
+"""Batches of uploads that a relay sends to a collector, as NDJSON. This module does no IO.
 
 A request contains one upload per line. The response contains one line per upload, in the same
 order. A response line contains either a verdict or a problem, and never repeats parts of the
@@ -19,23 +19,31 @@ from client_sdk.protocol.wire.verdict import Verdict
 from collector.api.problem import BY_CODE, Problem, ProblemError
 
 MAX_BULK_BYTES = 1_048_576
-"""The maximum bytes of a batch: 16 uploads of maximum size, or 1,000 of the usual size."""
+"""The maximum size of a batch in bytes.
+
+Either 16 uploads of maximum size or 1,000 uploads of usual size fit into a batch.
+"""
 
 MAX_BULK_UPLOADS = 1000
-"""Maximum uploads in a batch. A worker counts a batch in a few hundredths of a second."""
+"""The maximum number of uploads in a batch.
+
+A worker needs a few hundredths of a second to count this many.
+"""
 
 MAX_ANSWER_BYTES = 12_288 * MAX_BULK_UPLOADS
-"""Maximum bytes of the response to a batch. A verdict on 256 refused reports takes less than 12
-KiB."""
+"""The maximum size, in bytes, of the response to a batch.
+
+An upload has at most 256 reports, and a verdict that refuses all of them takes less than 12 KiB.
+"""
 
 
 class LineProblem(NamedTuple):
     """The reason why a line of a batch has no verdict.
 
     Attributes:
-        line: the number of the line, from 1.
-        status: the status that ``POST /v1/reports`` would have returned. After 503, the client may
-            send the same upload again.
+        line: the number of the line in the batch, counted from 1.
+        status: the status that ``POST /v1/reports`` would have returned. If this status is 503, the
+            client may send the same upload again.
         code: a stable code, for programs.
         detail: the problem and the remedy, for people.
     """
@@ -136,7 +144,7 @@ def _decode_verdict(body: bytes) -> Verdict:
     """Parse a verdict.
 
     If the store remembers the upload's id, the verdict is that of an earlier upload with this id.
-    That upload may have had another number of reports.
+    The number of reports in that upload may differ, so it is not checked.
     """
     document = json.loads(body)
     return Verdict.decode(body, document["accepted"] + len(document["refused"]))

@@ -104,7 +104,7 @@ NOT_CACHED = [*ALWAYS, ("Cache-Control", "no-store")]
 """The headers of responses that do not set Cache-Control themselves."""
 
 SNAPSHOT_TAKEN = "Hearsay-Snapshot"
-"""The header with the time of the snapshot of open windows."""
+"""The response header with the time at which the returned tallies of open windows were read."""
 
 
 def utc_of(instant_s: int) -> str:

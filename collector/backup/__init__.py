@@ -7,9 +7,9 @@ properties:
 * A shard's *cut* is its state at one instant. The backup contains the cut of every shard. An upload
   belongs to one shard, so the backup contains either the upload's id and all its counts, or
   neither.
-* Different shards have different cuts. In the backup, a window is closed if it was closed at every
+* Different shards have different cuts. In the backup, a window is closed if it was closed in every
   cut. The tallies of closed windows are final.
 * Uploads that were acknowledged after their shard's cut are not in the backup. Restoring the backup
   loses these uploads.
-* A device may resend an upload to the restored store. No upload is counted twice.
+* If a device resends an upload to the restored store, the upload is not counted twice.
 """

@@ -24,7 +24,7 @@ MOST_SYMBOLS: Final = MAX_GEOMETRY_SYMBOLS
 """The maximum number of symbols of any channel."""
 
 MOST_SHARDS: Final = 2**14
-"""The maximum number of shards. A cluster has this many slots."""
+"""The maximum number of shards. A Redis cluster has this many slots."""
 
 MAX_COUNT: Final = 2**63 - 1
 """The largest value of a counter in the store."""
@@ -35,7 +35,8 @@ LATEST_S: Final = 2**38
 LONGEST_LINE: Final = 32 * MOST_SYMBOLS
 """The maximum length of a line in bytes.
 
-The longest line is that of a tally, with up to 8 digits for each symbol and 19 for its count.
+The longest line is that of a tally. For each symbol, it contains the symbol (up to 8 digits) and
+the symbol's count (up to 19 digits).
 """
 
 _OWN_EDITION: Final = rf"\A{METRIC_NAME.pattern}:{EDITION.pattern}\Z"
@@ -77,8 +78,8 @@ class Bucket(Struct, frozen=True, forbid_unknown_fields=True, tag_field="line", 
     """Some of the remembered uploads, which the store keeps together in a *bucket*.
 
     Attributes:
-        latest_end: the end (Unix seconds) of the latest window in which each of these uploads has a
-            counted report.
+        latest_end: the end (Unix seconds) of the latest window in which an upload has a counted
+            report. This end is the same for all uploads of the bucket.
         expires_at: the time (Unix seconds) at which the ids expire.
         members: for each upload, the id (16 bytes) and the record of its counted reports (see
             `pack` in `collector.store.count_script`).
@@ -104,7 +105,9 @@ class ClosedWindows(Struct, frozen=True, forbid_unknown_fields=True, tag_field="
 
 
 class Editions(Struct, frozen=True, forbid_unknown_fields=True, tag_field="line", tag="editions"):
-    """The editions that the store remembers, which are needed for merging small strata.
+    """All editions that the store's collectors have ever accepted.
+
+    Small strata are merged by this record.
 
     Attributes:
         own: maps each edition to its metric's own edition (see `OwnEditions` in

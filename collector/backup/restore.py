@@ -80,7 +80,7 @@ class _Reading:
     """The state while a backup is being read.
 
     Attributes:
-        number: the number of the latest line, from 1.
+        number: the number of the latest line, counted from 1.
         line: the latest line. None after a damaged line, and before the first line.
     """
 
@@ -111,8 +111,8 @@ def check(path: Path, registry: Registry | None = None) -> Backup:
     editions that the registry does not define.
 
     Raises:
-        BackupError: if a line is damaged, or contradicts other lines or the registry. Also if the
-            file is truncated, or is not a regular file that can be read twice.
+        BackupError: if a line is damaged, or contradicts other lines or the registry; if the file
+            is truncated; or if the file is not a regular file, so that it cannot be read twice.
     """
     if path.exists() and not path.is_file():
         raise BackupError(
@@ -197,11 +197,11 @@ class Alphabets:
         self._lines: dict[str, int] = {}
 
     def add(self, number: int, tally: TallyLine) -> None:
-        """Add the tally in a line of the backup.
+        """Check the tally in line ``number`` against the earlier lines and the registry.
 
         Raises:
-            BackupError: if the tally is repeated, or the registry defines another number of
-                symbols.
+            BackupError: if the tally is repeated, or if its number of symbols differs from that of
+                the registry or of an earlier tally of the same edition.
         """
         before = self._lines.setdefault(tally.name, number)
         if before != number:

@@ -30,7 +30,7 @@ COUNTED_MEANWHILE = (
 )
 
 IDS_A_SCRIPT = 1000
-"""The maximum number of ids per script. A script takes a few milliseconds."""
+"""The maximum number of ids per script. A script with this many ids takes a few milliseconds."""
 
 WINDOWS_A_COMMAND = 1000
 """The maximum number of windows that one command closes.
@@ -109,8 +109,8 @@ EMPTY_BYTES: Final = 65_536
 def require_room(store: Shards, digest: str, demand: Demand) -> None:
     """Refuse a backup that does not fit into a store's memory, before anything is written.
 
-    If an import of the backup was interrupted, the check is skipped, because the import already
-    uses memory. The store need not be prepared.
+    If the store already contains parts of this backup or the whole backup, the check is skipped,
+    because the used memory then includes this data.
 
     Raises:
         ConfigError: if the backup does not fit, or if a server cannot provide the required
@@ -138,7 +138,7 @@ class StoreFiller:
     """
 
     def __init__(self, store: Shards) -> None:
-        """Remember the store to fill. The store must be prepared."""
+        """Remember the store to fill. `preparation.prepare` must have been called for the store."""
         self.store = store
         self._reader = StoreReader(store)
 
@@ -170,7 +170,10 @@ class StoreFiller:
         return True
 
     def remember(self, buckets: Iterable[Bucket]) -> None:
-        """Store the ids of counted uploads, each in its shard, unless already stored."""
+        """Store the ids of counted uploads, each in its shard.
+
+        Ids that are already stored are skipped.
+        """
         waiting: dict[tuple[int, int, int], list[bytes]] = defaultdict(list)
         for bucket in buckets:
             for member in bucket.members:
@@ -192,7 +195,7 @@ class StoreFiller:
                 self.store.run(shard, "SADD", keys.of_shard(shard, keys.CLOSED), *part)
 
     def put(self, tally: TallyLine) -> None:
-        """Store a whole tally in shard 0. Readers add up all shards.
+        """Store a whole tally in shard 0. Readers add up the counts of all shards.
 
         Raises:
             ConfigError: if the store has a different tally with this name, because a collector uses
@@ -206,7 +209,8 @@ class StoreFiller:
     def finish(self, digest: str, grace_s: int | None, tallies: Collection[str]) -> None:
         """End the import, so that a collector can use the store.
 
-        ``tallies`` contains the names of all tallies in the backup. ``grace_s`` is None if unknown.
+        ``tallies`` contains the names of all tallies in the backup. ``grace_s`` is the grace period
+        of the exported store, or None if it is unknown.
 
         Raises:
             ConfigError: if the store has tallies that are not in ``tallies``. A collector may then
@@ -234,8 +238,8 @@ class StoreFiller:
 def _packed(counts: Mapping[int, int], symbols: int) -> bytes:
     """Return the counts of a tally as bytes, 64 bits for each count.
 
-    The bytes end with the highest reported symbol and, if there is a next symbol, with a count of
-    0. A collector never writes this 0, so the 0 marks a restored tally.
+    Counts after that of the highest reported symbol are omitted, except for one 0 if a higher
+    symbol exists. A collector never writes this 0, so the 0 marks a restored tally.
     """
     packed = bytearray(8 * min(max(counts, default=-1) + 2, symbols))
     for symbol, count in counts.items():
@@ -251,7 +255,7 @@ class Demand:
     """
 
     def __init__(self) -> None:
-        """Start without lines."""
+        """Start with the memory of an empty store."""
         self.tally_bytes = self._bytes_a_shard = 0
         self._other_bytes = EMPTY_BYTES
         self._largest: tuple[int, TallyLine] | None = None
@@ -271,7 +275,7 @@ class Demand:
                 self._other_bytes += sum(len(edition) + len(each) + NAME_BYTES for edition, each in own.items())
 
     def total_bytes(self, shards: int) -> int:
-        """Return the memory of all lines in a store with this number of shards."""
+        """Return the memory, in bytes, that all lines need if the store has ``shards`` shards."""
         return self.tally_bytes + self._other_bytes + shards * self._bytes_a_shard
 
     def lack(self, needed_bytes: int, room_bytes: int) -> str:

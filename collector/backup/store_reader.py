@@ -65,7 +65,7 @@ return {{changed, closed, index, open}}
 """
 
 BucketState: TypeAlias = tuple[int, int]
-"""The expiry of a bucket, and its number of uploads.
+"""The time at which a bucket expires (Unix seconds), and the number of uploads in the bucket.
 
 Uploads are never removed from a bucket, so every change of the bucket changes these values.
 """
@@ -79,7 +79,7 @@ class StoredBucket(NamedTuple):
 
     @property
     def state(self) -> BucketState:
-        """The state of the bucket. Every change of the bucket changes its state."""
+        """The state of the bucket."""
         return self.bucket.expires_at, len(self.bucket.members)
 
 
@@ -101,13 +101,13 @@ class ShardCut:
 
 
 class StoreReader:
-    """Reads a store, even while collectors count. No permission to write is needed.
+    """Reads a store, even while collectors count uploads. No permission to write is needed.
 
     Every method raises StoreUnavailableError if the store does not respond.
     """
 
     def __init__(self, store: Shards) -> None:
-        """Remember the store to read. The store must be prepared."""
+        """Remember the store to read. `preparation.prepare` must have been called for the store."""
         self.store = store
 
     def header(self, app: str | None) -> Header:
@@ -120,7 +120,7 @@ class StoreReader:
         )
 
     def servers(self) -> str:
-        """Return a text that changes if a server restarts or is replaced.
+        """Return a string that changes if a server restarts or is replaced.
 
         After such a change, the store may have lost acknowledged uploads.
 
@@ -168,9 +168,9 @@ class StoreReader:
 
 
 def _server(connection: Connection) -> str:
-    """Return a text that changes if a master restarts or is replaced, or if its slots change.
+    """Return a string that changes if a master restarts or is replaced, or if its slots change.
 
-    For a replica, the text is empty.
+    For a replica, the string is empty.
     """
     facts = info(connection, "replication") | info(connection, "server") | info(connection, "cluster")
     if facts["role"] != "master":

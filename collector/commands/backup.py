@@ -179,7 +179,7 @@ class Summary:
     """
 
     def __init__(self) -> None:
-        """Start without lines."""
+        """Start with all counts at zero."""
         self._ids = self._tallies = self._windows = 0
 
     def add(self, line: BackupLine) -> None:
@@ -199,7 +199,9 @@ class Summary:
 
 @contextmanager
 def progress(label: str, total: int | None = None) -> Iterator[Callable[[int], None]]:
-    """Show progress on a terminal until the context ends. ``total`` is None if unknown.
+    """Show a progress bar during a ``with`` block, if standard error is a terminal.
+
+    ``total`` is the expected number of items, or None if it is unknown.
 
     Yields:
         A function that advances the progress by a number of items.

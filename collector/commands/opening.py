@@ -1,7 +1,6 @@
-"""Functions that open the store of a command, or start the store.
+"""Functions that connect a command to its store, or start the store.
 
-The functions are not in the module of the options, so that a relay, which has no store, starts
-without redis-py.
+The functions are not in `options`, because a relay imports `options` but should not need redis-py.
 """
 
 from __future__ import annotations
@@ -41,13 +40,13 @@ def open_store(data_dir: Path, redis_url: str | None, *, is_cluster: bool) -> Re
 
 
 def embedded_url(data_dir: Path, stack: contextlib.ExitStack, *, memory_bytes: int = UNLIMITED) -> str:
-    """Return the URL at which an embedded store listens.
+    """Return the URL at which the embedded store in ``data_dir`` listens.
 
     If no collector is running the store, this function starts the store, and ends it when ``stack``
     is closed.
 
     Raises:
-        ConfigError: if there is no usable embedded store in the directory.
+        ConfigError: if ``data_dir`` contains no usable embedded store.
     """
     try:
         return running_store_url(data_dir)

@@ -164,8 +164,9 @@ log_format_option = click.option(
 def read_secret(variable: str, file: Path | None = None) -> str | None:
     """Return a secret, or None if there is none.
 
-    The secret is the value of the variable, or the content of a file. An option, or the variable
-    with ``_FILE`` added to its name, may name the file.
+    The secret is the value of the environment variable ``variable``, or the content of a file. The
+    file is ``file`` or, if ``file`` is None, the file that the environment variable
+    ``<variable>_FILE`` names.
 
     Raises:
         ConfigError: if both a value and a file are given, the file cannot be read, or the secret is

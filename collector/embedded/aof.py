@@ -21,7 +21,7 @@ STORE_DIR = "appendonlydir"
 MANIFEST = "appendonly.aof.manifest"
 
 BASE, INCREMENT = "b", "i"
-"""Two types of files in a manifest. Other files are no longer needed, and are ignored."""
+"""The file types in a manifest that matter. The server no longer needs files of other types."""
 
 _SEQUENCE = re.compile(r"\.(\d+)\.incr\.aof")
 _LENGTH = re.compile(rb"[*$](\d{1,9})\r\n")
@@ -173,7 +173,7 @@ def make_readable(folder: Path) -> Iterator[DataLoss]:
 
 
 def how_to_go_on(data_dir: Path, *, can_be_read: bool) -> str:
-    """Return instructions for an operator about losses in a data directory."""
+    """Return instructions for the operator of a data directory in which data is missing."""
     if can_be_read:
         otherwise = f"to continue with the readable part, run hearsay-collector store accept-loss --data-dir {data_dir}"
     else:
@@ -189,7 +189,10 @@ def shortened(name: str, present: int, noted: int) -> str:
 
 
 def extended(file: Path, before: Reach, size: int) -> Reach:
-    """Extend the intact part of an increment to a given size, or to the end of a shorter file."""
+    """Return the `Reach` of the first ``size`` bytes of a file, or of a whole file that is shorter.
+
+    ``before`` is the `Reach` of the bytes that were read earlier. These bytes are not read again.
+    """
     at, checksum = before
     with file.open("rb") as opened:
         opened.seek(at)

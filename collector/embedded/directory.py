@@ -37,13 +37,13 @@ MOUNT_AGAIN = "see the system log for why its disk became read-only, and remount
 MAKE_ROOM = "free space and inodes on its disk"
 
 DISK_ADVICE: Final = {**dict.fromkeys(sorted(NO_ROOM), MAKE_ROOM), errno.EROFS: MOUNT_AGAIN}
-"""The advice for the operator, by the system error that a disk can cause, such as ENOSPC."""
+"""Maps system errors that a disk can cause, such as ENOSPC, to advice for the operator."""
 
 PROBE_BYTES = 4096
-"""The size of a test file. A full disk has no space for a file of this size."""
+"""The size of a test file, in bytes. A full disk has no space for a file of this size."""
 
 START_BYTES = 16 * PROBE_BYTES
-"""The minimum free space, in bytes. Starting a store needs less space."""
+"""The required free space, in bytes. A store needs less than this to start."""
 
 ADDRESS_FILE = "store.address"
 
@@ -55,8 +55,10 @@ SOCKET = "store.sock"
 TEMPORARY_PREFIX = "hearsay-"
 
 LONGEST_PATH = 93
-"""Maximum bytes of the socket's path. Some systems allow only 104 bytes, and the server adds a few
-bytes to the path."""
+"""The maximum length, in bytes, of the socket's path.
+
+Some systems allow only 104 bytes, and the server adds a few bytes to the path.
+"""
 
 
 def require_trusted(data_dir: Path) -> None:
@@ -185,16 +187,17 @@ def runtime_dir_for(data_dir: Path) -> Path:
 
 
 def write_address(data_dir: Path, url: str) -> None:
-    """Write the store's URL to a file in the data directory that only the file's owner can read."""
+    """Write the store's URL to the address file. Only the owner can read this file."""
     with whole_file(data_dir / ADDRESS_FILE) as file:
         file.write(url.encode())
 
 
 def running_store_url(data_dir: Path) -> str:
-    """Return the URL of the embedded store that a running collector has on a data directory.
+    """Return the URL of the running embedded store in ``data_dir``.
 
     Raises:
-        ConfigError: if no collector runs there, or other users could have written the address.
+        ConfigError: if no collector is running on ``data_dir``, or if other users could have
+            written the URL.
     """
     if data_dir.is_dir():
         require_trusted(data_dir)
@@ -235,7 +238,7 @@ def _temporary_folder(unusable: Path) -> Path:
 
 
 def _remove_left(data_dir: Path) -> None:
-    """Remove the temporary folder that a killed collector has left."""
+    """Remove the temporary folder that a killed collector has left behind."""
     address = data_dir / ADDRESS_FILE
     if address.is_file():
         left = Path(address.read_text(encoding="utf-8").removeprefix("unix://"))

@@ -42,7 +42,7 @@ _log = logging.getLogger(__name__)
 LOG_FILE = "store.log"
 
 DAMAGED = re.compile("Bad file format|Unknown command|RDB|MANIFEST|manifest")
-"""A pattern in the server's last log line if the server could not read its files."""
+"""Matches the server's last log line if the server could not read its files."""
 
 UNLIMITED = 0
 """No memory limit, for commands that inspect or change the store."""
@@ -74,7 +74,7 @@ log. To free memory, the server would have to delete tallies or ids, so it refus
 
 
 class EmbeddedStore:
-    """Runs the store until the context ends.
+    """Runs the store during a ``with`` block.
 
     Attributes:
         losses: descriptions of the data losses that were accepted at the start.
@@ -122,7 +122,7 @@ class EmbeddedStore:
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        """End the store, and wait for its end.
+        """End the store, and wait until its process has ended.
 
         Raises:
             ConfigError: if the store was unavailable because its disk has no space.
@@ -141,7 +141,8 @@ class EmbeddedStore:
         Call this method every second. Every restart is logged, including restarts by the guardian.
 
         Returns:
-            Whether the lengths were noted (see `high_water_mark`). The first failure is logged.
+            Whether the lengths were noted (see `high_water_mark`). If noting fails several times in
+            a row, only the first failure is logged.
 
         Raises:
             ConfigError: if acknowledged data is lost, or the store is not running because its disk
@@ -183,7 +184,7 @@ class EmbeddedStore:
             self._mark.note(sizes)
 
     def _end(self) -> None:
-        """End the store, if running, and wait for its end."""
+        """End the store if it is running, and wait until its process has ended."""
         self._let_go()
         if self._guardian is not None:
             self._guardian.wait()
@@ -206,7 +207,7 @@ class EmbeddedStore:
         )
 
     def _disk_problem(self, words: str) -> str | None:
-        """Return the disk problem that made the server end, and its remedy; None if there was none.
+        """Return the disk problem that made the server end, with a remedy. Return None otherwise.
 
         ``words`` is the server's last log line.
         """
@@ -305,7 +306,7 @@ class EmbeddedStore:
 
 
 def _described(status: int) -> str:
-    """Return words for the exit status of a process, as `subprocess` reports it."""
+    """Describe the exit status of a process, as `subprocess` reports it."""
     if status >= 0:
         return f"with exit code {status}"
     try:

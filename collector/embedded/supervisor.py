@@ -24,15 +24,19 @@ from pathlib import Path
 
 FIRST_DELAY_S = 0.1
 LONGEST_DELAY_S = 10.0
-"""The longest wait between two starts, in seconds. Each wait is twice as long as the previous
-one."""
+"""The longest wait before the store is started again, in seconds.
+
+Each wait is twice as long as the previous one.
+"""
 
 STEADY_AFTER_S = 60.0
-"""If a store has run for this many seconds, the wait before the next start is the shortest
-again."""
+"""If a store has run for this many seconds, the next wait is only FIRST_DELAY_S."""
 
 STOP_TIMEOUT_S = 10.0
-"""Seconds until a store that does not end is killed. Acknowledged data is already on disk."""
+"""Seconds after SIGTERM at which a store that has not ended is killed.
+
+No acknowledged data is lost, because this data is already on disk.
+"""
 
 PR_SET_PDEATHSIG = 1
 
@@ -109,7 +113,7 @@ _libc = ctypes.CDLL(None)
 
 
 def _prepare_store() -> None:
-    """Make SIGTERM end the store at any time. The store has no handler of its own at first."""
+    """Make SIGTERM end the store, even before the store has installed its own signal handler."""
     signal.signal(signal.SIGTERM, signal.SIG_DFL)  # the guardian ignores it, and the store would inherit this
     _end_with_parent()
 

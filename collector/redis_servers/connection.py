@@ -4,10 +4,10 @@ The collector checks a server's settings and store when it opens a connection. A
 redis-py would reconnect by itself, perhaps to another server. The connections in this module never
 reconnect.
 
-redis-py passes every parameter of a URL to the connection as an argument. Some arguments cannot be
-texts. Others change how responses are read, or disable certificate checks. redis-py ignores a host
-before the path of a socket. It reads port 0 as 6379, and an invalid database as 0. `require_url`
-refuses such URLs.
+redis-py passes every parameter of a URL to the connection as an argument. Some arguments must not
+be strings, but every parameter of a URL is a string. Other arguments change how responses are read,
+or disable certificate checks. redis-py ignores a host before the path of a socket. It reads port 0
+as 6379, and an invalid database as 0. `require_url` refuses such URLs.
 """
 
 from __future__ import annotations
@@ -44,7 +44,7 @@ class Connection(AbstractConnection):
 
     Attributes:
         history: the id of the server's replication history when the connection was opened (see
-            `server.history`). Empty if replication does not matter.
+            `server.history`). Empty if reads need not wait for replicas.
     """
 
     history = ""
@@ -105,7 +105,7 @@ CLASSES: Mapping[object, Any] = {
     SSLConnection: TlsConnection,
     UnixDomainSocketConnection: UnixConnection,
 }
-"""The class to use instead of each connection class that redis-py may choose for a URL."""
+"""Maps each connection class that redis-py may choose for a URL to the class used instead."""
 
 
 def even_when_full(name: str, key: str, *arguments: str | bytes | int) -> tuple[str | bytes | int, ...]:
@@ -156,7 +156,7 @@ PARAMETERS: Final = ("db",)
 """The parameters allowed in every URL."""
 
 TLS_PARAMETERS: Final = ("ssl_ca_certs", "ssl_ca_path", "ssl_certfile", "ssl_keyfile", "ssl_password")
-"""Additional parameters allowed with ``rediss``. No parameter disables a check."""
+"""Additional parameters allowed with ``rediss``. None of these can disable a certificate check."""
 
 DATABASE: Final = re.compile(r"[0-9]{1,9}")
 

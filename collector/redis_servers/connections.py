@@ -69,7 +69,8 @@ class Connections:
                 certificates.
             promise: the durability that every server must provide.
             is_cluster: whether the server is a node of a cluster.
-            set_up: prepares a new connection. After an error, the connection is closed.
+            set_up: prepares a new connection. If ``set_up`` raises an error, the connection is
+                closed.
         """
         pool = _pool_of(url)
         self._class = CLASSES[pool.connection_class]
@@ -126,7 +127,7 @@ class Connections:
         return connection
 
     def open(self, address: Address) -> Connection:
-        """Return a new, prepared connection to a server that provides the required durability.
+        """Return a new connection after checking the server's durability and calling ``set_up``.
 
         Raises:
             RedisError: if the server does not respond.
@@ -179,7 +180,7 @@ class Connections:
     def servers(self) -> list[Address]:
         """Return the addresses of all servers of the store, replicas included.
 
-        The known nodes are asked in order, and the server of the URL last.
+        The known nodes are asked in order until one responds. The server of the URL is asked last.
 
         Raises:
             StoreUnavailableError: if no server responds.
@@ -194,7 +195,7 @@ class Connections:
             raise unavailable(error) from error
 
     def ask_every_server(self, query: Callable[[Connection], Answer]) -> list[Answer]:
-        """Call a function with a new connection to each server, and return the results in order.
+        """Call ``query`` with a new connection to each server, and return the results.
 
         Raises:
             StoreUnavailableError: if a server does not respond.
@@ -231,7 +232,7 @@ class Connections:
 
     @contextlib.contextmanager
     def briefly(self, address: Address) -> Iterator[Connection]:
-        """Connect to a server, without checks, until the context ends."""
+        """Provide a connection to a server during a ``with`` block, without checking the server."""
         connection = self.connect(address)
         try:
             yield connection
@@ -275,7 +276,7 @@ class Connections:
 
 
 def _pool_of(url: str) -> ConnectionPool:
-    """Return redis-py's pool for a URL. The pool knows the class and arguments of connections."""
+    """Return redis-py's pool for a URL, which contains the class and arguments of a connection."""
     require_url(url)
     try:
         return ConnectionPool.from_url(
@@ -291,13 +292,14 @@ def answers(url: str) -> bool:
 
 
 def before_an_answer(url: str, measure: Callable[[], Measured]) -> Measured | None:
-    """Measure something between two responses of the same server process.
+    """Call ``measure`` between two responses of the same server process.
 
-    The process has then completed every write that began before the measurement. With ``appendfsync
-    always``, these writes are on disk.
+    Every write that began before the measurement is then complete. With ``appendfsync always``,
+    these writes are on disk.
 
     Returns:
-        The measurement. None if the process did not respond both before and afterwards.
+        The result of ``measure``. None if the process did not respond before or did not respond
+        afterwards.
     """
     connections = Connections(url, NO_PROMISE, is_cluster=False)
     try:

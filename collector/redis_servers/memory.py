@@ -14,19 +14,19 @@ from collector.errors import StoreUnavailableError, in_units
 from collector.log import Event
 
 NEARLY_FULL = 0.75
-"""From this used fraction of its memory, a server counts as nearly full.
+"""A server that uses at least this fraction of its memory is nearly full.
 
-There is still time to give the server more memory.
+The operator then still has time to give the server more memory.
 """
 
 FULL = 0.95
-"""From this used fraction, uploads are expected to fail soon.
+"""If a server uses at least this fraction of its memory, uploads are expected to fail soon.
 
 Clients and a rewrite of the append-only file need the remaining memory.
 """
 
 ROOM = 0.70
-"""Below this used fraction, a server that was nearly full has enough free memory again.
+"""A server that was nearly full has enough memory again once it uses less than this fraction.
 
 If this limit and `NEARLY_FULL` were equal, a memory use near the limit would repeat the warning.
 """
@@ -92,7 +92,7 @@ class MemoryWatch:
         self._part = 0.0
 
     def __call__(self) -> float:
-        """Return the fraction of its memory that the fullest server used at the last check."""
+        """Return the fraction of memory that was in use on the fullest server at the last check."""
         now_s = self._clock()
         if now_s >= self._next_s:
             self._next_s = now_s + LOOK_INTERVAL_S

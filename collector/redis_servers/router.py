@@ -20,7 +20,9 @@ from collector.redis_servers.connections import Connections
 from collector.redis_servers.server import Address, are_on_disk, require_copies
 
 ROUNDS = 9
-"""The maximum number of rounds of a call. In each round, a command is sent at most once.
+"""The maximum number of rounds in a call of `Router.ask_all`.
+
+In each round, a command is sent at most once.
 
 A command needs another round after a redirection, after a lost connection, and while its slot is
 moving.
@@ -300,8 +302,8 @@ def _receive(connection: Connection, batch: _Batch, copies: int) -> list[Any]:
 def _write_after_reading(connection: Connection, tags: Sequence[str], name: str) -> str:
     """Make a server write to a shard, and return the shard's tag.
 
-    The write follows everything that the server returned earlier on this connection. Slots of the
-    given tags may be moving to another server.
+    A replica that has the write also has everything that the server returned earlier on this
+    connection. If the slot of a tag is moving to another server, the next tag is tried.
 
     Raises:
         RedisError: if the server does not accept a write to any of these shards.

@@ -26,10 +26,10 @@ setting is 0, nodes vote for any replica.
 """
 
 COPIES_WAITS_MS = tuple(2**power for power in range(2, 11))
-"""The successive waits until replicas have a write on disk, in milliseconds, two seconds in total.
+"""The durations, in milliseconds, of successive waits until replicas have a write on disk.
 
-At the beginning of each wait, the replicas are asked for their progress. Without being asked,
-replicas report progress only once a second.
+All waits together last two seconds. At the beginning of each wait, the replicas are asked for their
+progress. Without being asked, replicas report progress only once a second.
 """
 
 REPLICATION = PackedCommand.packed("", "INFO", "replication").command
@@ -67,7 +67,7 @@ def parse_info(answer: bytes) -> dict[str, str]:
 
 
 def history(facts: dict[str, str]) -> str:
-    """Return the id of a master's replication history. Empty for a replica.
+    """Return the id of a master's replication history, or an empty string for a replica.
 
     A server that becomes a master begins a new history. If the id has not changed, the server has
     been the master without interruption, and still has all its data.
@@ -153,7 +153,7 @@ def replicas_of_slot(connection: Connection, slot: int) -> Replicas:
 
 
 def _members_of_shard(connection: Connection, slot: int) -> list[dict[bytes, Any]]:
-    """Return a cluster node's description of the master of a slot and its replicas."""
+    """Return the connected node's description of the master and of the replicas of a slot."""
     for shard in map(_facts, ask(connection, "CLUSTER", "SHARDS")):
         bounds = shard[b"slots"]
         if any(first <= slot <= last for first, last in zip(bounds[::2], bounds[1::2], strict=True)):

@@ -87,7 +87,7 @@ class Room:
 
     @contextmanager
     def taken(self, size: int) -> Iterator[None]:
-        """Reserve space for an upload of a given size, in bytes, until the context ends.
+        """Reserve space for an upload of ``size`` bytes during a ``with`` block.
 
         Raises:
             ProblemError: 503 if there is no space.

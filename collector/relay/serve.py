@@ -63,7 +63,7 @@ def serve(config: RelayConfig) -> None:
 
 @contextlib.contextmanager
 def _metrics(config: RelayConfig) -> Iterator[SharedCounters | None]:
-    """Serve metrics until the context ends, and yield the counters to which the worker adds.
+    """Serve metrics during a ``with`` block, and yield the counters to which the worker adds.
 
     Without metrics, yield None.
     """

@@ -185,7 +185,7 @@ class StopsFile:
 
     @contextmanager
     def locked(self) -> Iterator[None]:
-        """Prevent other relays from using the file until the context ends.
+        """Prevent other relays from using the file during a ``with`` block.
 
         Without this lock, a relay could overwrite another relay's latest change.
 

@@ -1,4 +1,6 @@
-"""The facts of a store, and the checks that decide whether the store can be used. Without IO.
+"""The facts of a store, and the checks that decide whether the store can be used.
+
+This module does no IO.
 
 The *facts* are basic properties of the store, such as the number of its shards (see `keys`).
 

@@ -1,4 +1,4 @@
-"""The names of the store's keys, and the assignment of uploads to shards. Without IO.
+"""The names of the store's keys, and the assignment of uploads to shards. This module does no IO.
 
 The keys of a shard begin with the shard's number in braces, such as ``{3}``. A cluster computes the
 slot of a key from the part in braces. Therefore all keys of a shard are on the same server.
