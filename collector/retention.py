@@ -157,7 +157,7 @@ class RedisRetirement:
     """Retires the tallies of a store (see Retirable)."""
 
     def __init__(self, store: RedisStore) -> None:
-        """Use a store that is already prepared."""
+        """Use a store whose ``prepare`` method has been called."""
         self._store = store
 
     def closed_windows(self) -> frozenset[str]:

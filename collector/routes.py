@@ -64,7 +64,7 @@ class Service:
 
 
 def install(app: Flask, service: Service) -> None:
-    """Add the handlers to an application, and give them the objects that they use."""
+    """Add the handlers to an application, and let the handlers use ``service``."""
     app.extensions[_EXTENSION] = service
     app.register_blueprint(routes)
 
@@ -184,7 +184,7 @@ def _wants_preliminary(key: AccessKey) -> bool:
 
 
 def _counts(counts: tuple[int, ...]) -> dict[str, Sequence[int]]:
-    """Return a tally's counts for the response, with the names of their JSON members.
+    """Return the members that contain the counts in the JSON object of a tally.
 
     If most counts of a large tally are 0, return only the nonzero counts, with their symbols.
     """

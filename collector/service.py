@@ -58,7 +58,7 @@ Many systems allow a process twice this number of open files.
 
 
 class RunningStore(NamedTuple):
-    """A store that is ready to count.
+    """A store that is ready to count uploads.
 
     Attributes:
         store: the main process's own connection to the store.
@@ -85,7 +85,8 @@ def serve(config: CollectorConfig) -> None:
 
     Raises:
         ConfigError: if the address, the store or the data directory cannot be used.
-        ModuleNotFoundError: if Flask is missing. Without this check, only the workers would notice.
+        ModuleNotFoundError: if Flask is missing. This function checks for Flask, because otherwise
+            only the workers would notice.
         RegistryError: if the registry cannot be used.
     """
     if find_spec("flask") is None:
@@ -154,7 +155,7 @@ def running_store(config: CollectorConfig, registry: Registry) -> Iterator[Runni
 
 
 def require_known_editions(store: RedisStore, registry: Registry, *, grace_s: int) -> None:
-    """Refuse a registry that lacks an edition that has reports in an open window.
+    """Refuse a registry if an edition with reports in an open window is missing from the registry.
 
     Raises:
         ConfigError: if an edition is missing. The message names the editions.
@@ -168,7 +169,7 @@ ALLOWING = "--allow-unknown-editions"
 
 
 def admit(store: RedisStore, registry: Registry) -> frozenset[str]:
-    """Check that a registry's tallies fit into a store, and record its editions in the store.
+    """Check that a registry's tallies fit into a store, and record the registry's editions there.
 
     Log a warning about stopped metrics that the registry does not define.
 

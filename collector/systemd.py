@@ -26,7 +26,7 @@ def reloading() -> tuple[str, str]:
 
 
 def status(words: str) -> str:
-    """Return the message that sets a line in ``systemctl status``."""
+    """Return the message that sets the status line in ``systemctl status``."""
     return f"STATUS={' '.join(words.split())}"
 
 

@@ -105,7 +105,7 @@ def run_workers(
     Args:
         make_app: returns the application of one worker. Called in the worker.
         log_format: the format of the workers' log lines.
-        on_hangup: called on SIGHUP. This function interrupts the main thread, so it must return
+        on_hangup: called on SIGHUP. ``on_hangup`` interrupts the main thread, so it must return
             quickly.
         settings: other settings of the server, which is Granian.
     """

@@ -116,7 +116,8 @@ def replicas(connection: Connection) -> list[Address] | None:
 def nodes(connection: Connection, own_host: str, *, by_tls: bool) -> list[Address]:
     """Return the addresses of the cluster's nodes, including replicas but not failed nodes.
 
-    ``own_host`` is the host of the connected node. A cluster may list a node but omit the host.
+    ``own_host`` is the host of the connected node. This host replaces a host that is missing in the
+    cluster's list.
     """
     port = b"tls-port" if by_tls else b"port"
     described = [_facts(node) for shard in ask(connection, "CLUSTER", "SHARDS") for node in _facts(shard)[b"nodes"]]
@@ -162,7 +163,7 @@ def _members_of_shard(connection: Connection, slot: int) -> list[dict[bytes, Any
 
 
 def _addresses(node: dict[bytes, Any]) -> list[tuple[str, int]]:
-    """Return the addresses at which a node of the cluster listens, without and with TLS."""
+    """Return the addresses at which a node listens, for connections without TLS and with TLS."""
     return [(node[b"ip"].decode(), node[port]) for port in (b"port", b"tls-port") if port in node]
 
 
@@ -200,9 +201,9 @@ def require_copies(connection: Connection, replicas: Replicas) -> None:
 
 
 def are_on_disk(connection: Connection, copies: int) -> bool:
-    """Wait until this connection's writes are on the disks of the server and enough replicas.
+    """Return whether this connection's writes are on disk, on the server and ``copies`` replicas.
 
-    Wait for at most two seconds, and return whether the writes are on these disks.
+    If the writes are not on disk yet, wait for at most two seconds.
 
     Raises:
         TooFewCopiesError: if the server has been a replica since the connection was opened. The

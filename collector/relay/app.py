@@ -33,7 +33,10 @@ from collector.relay.forward import CollectorUnavailableError
 from collector.relay.mixer import Mixer
 
 MAX_HELD_BYTES = 67_108_864
-"""The maximum bytes of all held uploads: 1,000 of maximum size, or 100,000 of the usual size."""
+"""The maximum size of all held uploads together, in bytes.
+
+Either 1,000 uploads of maximum size or 100,000 uploads of usual size fit into this limit.
+"""
 
 RETRY_AFTER_S = {HTTPStatus.SERVICE_UNAVAILABLE: 5, HTTPStatus.TOO_MANY_REQUESTS: 3600}
 """How long a device should wait before a retry (seconds), by the status of the response.
@@ -48,7 +51,10 @@ Send = Callable[[dict[str, Any]], Awaitable[None]]
 _log = logging.getLogger(__name__)
 
 BODY_DEADLINE_S = 15.0
-"""The maximum seconds for a body to arrive: enough for 64 KiB over a very slow line."""
+"""The maximum time for a body to arrive, in seconds.
+
+Even over a very slow line, 64 KiB arrive within this time.
+"""
 
 MOMENT_S = 0.5
 """The time, in seconds, that every body may take to arrive, even if too many are arriving."""
@@ -77,7 +83,7 @@ class Room:
         self._bytes = max_bytes
 
     def require(self, size: int = 0) -> None:
-        """Check that there is space for an upload of a given size, in bytes.
+        """Check that there is space for an upload of ``size`` bytes.
 
         Raises:
             ProblemError: 503 if there is no space.
@@ -224,7 +230,7 @@ class Arrivals:
 
     @asynccontextmanager
     async def receiving(self) -> AsyncIterator[None]:
-        """Limit the time of the context, in which the caller receives one body.
+        """Limit the duration of the ``with`` block, in which the caller receives one body.
 
         If too many bodies are arriving, wait until the body that began first has had MOMENT_S
         seconds, and then give up that body.

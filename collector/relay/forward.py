@@ -49,9 +49,9 @@ DEADLINE_S = 14.0
 _CHUNK_BYTES = 65_536
 
 REFUSING_STATUSES = frozenset({HTTPStatus.UNAUTHORIZED, HTTPStatus.FORBIDDEN, HTTPStatus.NOT_FOUND})
-"""Statuses with which the same request would always be refused.
+"""Statuses that show that a retry is useless.
 
-The relay key is wrong, or the server is not a collector.
+Either the relay key is wrong, or the server is not a collector.
 """
 
 
@@ -136,7 +136,7 @@ class Forwarder:
 
 
 class _Session(requests.Session):
-    """The connections of one thread. They have deadlines, and no default headers or cookies."""
+    """The connections of one thread, with a deadline, and without default headers or cookies."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -175,7 +175,7 @@ def _refused(status: int) -> CollectorUnavailableError:
 class ForwardDeadline:
     """Closes the connection of an exchange that takes too long.
 
-    Use a deadline for only one exchange at a time.
+    Use an object of this class for only one exchange at a time.
     """
 
     def __init__(self, limit_s: float) -> None:
@@ -187,7 +187,7 @@ class ForwardDeadline:
 
     @contextlib.contextmanager
     def enforced(self) -> Iterator[None]:
-        """Limit the time of the exchange inside the context.
+        """Limit the time of the exchange inside the ``with`` block.
 
         Raises:
             TimeoutError: if the exchange took too long, even if a response arrived. The response

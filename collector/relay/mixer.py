@@ -36,12 +36,13 @@ Waiter = TypeVar("Waiter")
 """The type of the objects that wait for the response to an upload."""
 
 Permute = Callable[[int], list[int]]
-"""A function that returns a random permutation of 0 to n-1."""
+"""A function that takes a number n, and returns the numbers from 0 to n - 1 in random order."""
 
 SHORTEST = 0.5
 """The shortest gathering time of a batch, as a fraction of the longest.
 
-The gathering time is random. A very small batch would not hide which device sent which upload.
+The gathering time is random. If it were much shorter, a batch would contain only a few uploads, and
+would not hide which device sent which upload.
 """
 
 FORWARDERS = 4
@@ -105,7 +106,7 @@ class Batch(Generic[Waiter]):
 
 
 def gather_time_s(longest_s: float, uniform: Callable[[float, float], float]) -> float:
-    """Return how many seconds a batch gathers uploads, unless it is full earlier."""
+    """Return a random gathering time for a batch, in seconds. A full batch is sent earlier."""
     return uniform(SHORTEST * longest_s, longest_s)
 
 
@@ -140,7 +141,7 @@ class Mixer:
 
         Args:
             post: sends the body of a batch and returns the response, or raises
-                CollectorUnavailableError. Called in threads.
+                CollectorUnavailableError. The mixer calls this function in threads.
             gather_s: maximum number of seconds for which a batch gathers uploads.
             uniform: the source of random times, a function that returns a random float between its
                 two arguments.

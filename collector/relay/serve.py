@@ -38,8 +38,8 @@ def serve(config: RelayConfig) -> None:
     """Serve until a signal arrives. Then send the held uploads, and respond to their devices.
 
     Raises:
-        ConfigError: if the address or the file of stops cannot be used, or the collector refuses
-            the relay key.
+        ConfigError: if the address or the file of stopped metrics cannot be used, or the collector
+            refuses the relay key.
     """
     configure(config.log_format)
     address = resolve(config.host)
@@ -65,7 +65,7 @@ def serve(config: RelayConfig) -> None:
 def _metrics(config: RelayConfig) -> Iterator[SharedCounters | None]:
     """Serve metrics during a ``with`` block, and yield the counters to which the worker adds.
 
-    Without metrics, yield None.
+    If the relay serves no metrics, yield None.
     """
     if config.metrics_bind is None:
         yield None
@@ -99,7 +99,7 @@ def relay_app(config: RelayConfig, counts: SharedCounters | None = None) -> Rela
 
 
 def _allow_files(needed: int) -> None:
-    """Allow this process and its children to have one open file for each connection.
+    """Allow this process and its children to have ``needed`` open files each.
 
     Raises:
         ConfigError: if the system does not allow so many open files.
@@ -115,7 +115,7 @@ def _allow_files(needed: int) -> None:
 
 
 def _check_file(file: StopsFile) -> None:
-    """Create the file of stops if there is none, and check that the file can be written.
+    """Create the file of stopped metrics if there is none, and check that it can be written.
 
     Raises:
         ConfigError: if the file cannot be used.

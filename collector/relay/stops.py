@@ -53,7 +53,7 @@ MAX_FILE_BYTES: Final = 65_536
 """The maximum number of bytes in the file that lists the stopped metrics."""
 
 LONGEST_WAIT_S: Final = 7200.0
-"""The maximum seconds between two readings of the registry. The average is an hour."""
+"""The maximum time between two readings of the registry, in seconds. The average is an hour."""
 
 _log = logging.getLogger(__name__)
 
@@ -95,7 +95,7 @@ class Stops:
         return Stops(handed_out, waiting)
 
     def without_room(self, now_s: int) -> list[MetricEdition]:
-        """Return the stops that only a lack of space keeps from being announced."""
+        """Return the stops that are due to be announced, but for which the list has no space."""
         return [stop for stop, since_s in self.listed_since.items() if now_s - since_s >= LISTED_FOR_S]
 
     def encode(self) -> bytes:

@@ -30,8 +30,8 @@ slot of a key from the part in braces. Therefore all keys of a shard are on the 
 ``{0}:look``                                JSON: the last snapshot of open windows and its time
 ==========================================  ======================================================
 
-No key contains an address or an arrival time. Ids in deeper buckets arrived later. Nothing else
-hints at the order of arrival.
+No key contains an address or an arrival time. Ids in a bucket arrived later than ids in the buckets
+above it. Nothing else hints at the order of arrival.
 """
 
 from __future__ import annotations

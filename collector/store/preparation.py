@@ -29,11 +29,11 @@ from collector.store.facts import (
 from collector.store.shards import Shards
 
 NAME_BYTES = 8
-"""The number of random bytes in a store's name: enough that names do not repeat."""
+"""The number of random bytes in a store's name. Two stores are unlikely to get the same name."""
 
 
 def prepare(store: Shards, purpose: Purpose = Purpose.USE) -> None:
-    """Check a store and its servers, and complete a store that is new.
+    """Check a store and its servers, and set up a store that is new.
 
     A new store gets its schema, its number of shards, and a name. The name is written to every
     shard. A store that is opened only for reading is not changed.

@@ -176,7 +176,7 @@ class Shards:
         return self.router.ask(PackedCommand.packed(keys.STORE, *command))
 
     def ask(self, shards: Iterable[int], command: Command, answered: Answered | None = None) -> list[Any]:
-        """Send a command to some shards, and return their responses in order.
+        """Send a command to the given shards, and return the responses in the order of the shards.
 
         All shards are asked, even after a failure. Unlike `ask_own`, this method does not check
         whether the shards still belong to the store.
@@ -184,7 +184,7 @@ class Shards:
         return self._answers([PackedCommand.packed(keys.prefix(shard), *command(shard)) for shard in shards], answered)
 
     def ask_own(self, command: Command, answered: Answered | None = None) -> list[Any]:
-        """Send a command to every shard, and return the responses in order.
+        """Send a command to every shard, and return the responses in the order of the shards.
 
         Raises:
             StoreUnavailableError: if a shard does not respond, or no longer belongs to the store.
@@ -228,7 +228,7 @@ class Shards:
         self._require_named(answers[1::2])
 
     def names(self, shards: int) -> list[str | None]:
-        """Return the store's name that each of the first ``shards`` shards has, or None."""
+        """Return the store name in each of the first ``shards`` shards, or None for a missing name."""
         return [None if name is None else name.decode() for name in self.ask(range(shards), _name_of)]
 
     def name(self, shards: Sequence[int], name: str) -> None:

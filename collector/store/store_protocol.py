@@ -134,8 +134,8 @@ class TallyStore(Protocol):
     def open_snapshot(self, interval_s: int, left_out: frozenset[str], now_s: float) -> Snapshot:
         """Return the last snapshot of open windows; if it is too old, take a new one first.
 
-        The difference between two snapshots reveals the reports that arrived in between. With more
-        frequent snapshots, these could be single reports.
+        The difference between two snapshots reveals the reports that arrived in between. If
+        snapshots were more frequent, the difference could reveal a single report.
 
         Args:
             interval_s: the minimum number of seconds between two snapshots. 0 in a trial.
