@@ -162,7 +162,7 @@ class WorkerCounters:
             self._cells[_CELL[name, label]] += amount
 
     def put(self, name: str, value: int) -> None:
-        """Set a counter to its present value. The value may decrease.
+        """Set a counter to ``value``, which may be lower than the previous value.
 
         Only a service with one worker may call this method, because `Totals` adds up all rows.
         """

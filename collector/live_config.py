@@ -154,7 +154,7 @@ UNCOUNTED = (
 def require_additive(served: Registry, new: Registry) -> None:
     """Refuse a new registry if reports of devices would no longer be counted.
 
-    The new registry, with its history, must be of the same app and define all editions in use.
+    The new registry, with its history, must belong to the same app and define all editions in use.
 
     Raises:
         RegistryError: if the new registry is refused. The message lists every affected metric.

@@ -44,8 +44,8 @@ class Health(NamedTuple):
 REWRITE_INTERVAL_S = 840.0
 """Seconds between two rewrites of the append-only file (14 minutes).
 
-The file shows the order of recent uploads until it is rewritten. Even if a rewrite is delayed, this
-takes less than 15 minutes.
+Until the file is rewritten, it shows the order in which recent uploads arrived. The documentation
+promises a limit of 15 minutes, so a rewrite may be late by a minute.
 """
 
 RETRY_INTERVAL_S = 30.0

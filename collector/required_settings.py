@@ -24,7 +24,7 @@ WRITE_THROUGH = {"appendonly": "yes", "appendfsync": "always", "no-appendfsync-o
 """With these settings, a server writes to disk before every acknowledgment."""
 
 PART_COVERAGE = {"cluster-require-full-coverage": "no"}
-"""With this setting, a cluster that loses a node stops only uploads whose keys are on this node."""
+"""With this setting, if a cluster loses a node, only uploads with keys on this node fail."""
 
 SETTINGS = (*NO_EVICTION, *WRITE_THROUGH, *PART_COVERAGE)
 """The names of all settings that are checked."""

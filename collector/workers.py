@@ -60,7 +60,7 @@ class _PolledEvent(threading.Event):
     """
 
     def wait(self, timeout: float | None = None) -> bool:
-        """Wait for the event, or for a number of seconds."""
+        """Wait for the event, or until ``timeout`` seconds have passed."""
         if timeout is not None:
             return super().wait(timeout)
         while not super().wait(SIGNAL_POLL_S):

@@ -66,7 +66,7 @@ LineAnswer: TypeAlias = UploadVerdict | LineProblem
 
 
 def decode_batch(body: bytes) -> list[Upload | LineProblem]:
-    """Parse a batch line by line. A malformed line becomes a problem.
+    """Parse a batch line by line. A malformed line becomes a `LineProblem`.
 
     Raises:
         ProblemError: 413 if there are too many lines.
@@ -114,8 +114,8 @@ def decode_answers(body: bytes, sent: Sequence[str]) -> list[LineAnswer]:
     """Parse the response to a batch. ``sent`` contains the ids of the uploads in the batch.
 
     Raises:
-        MalformedError: if the response does not have exactly one line per upload, in the same
-            order.
+        MalformedError: if the response does not have exactly one line per upload, in the order of
+            ``sent``.
     """
     lines = body.split(b"\n")
     if lines.pop() or len(lines) != len(sent):

@@ -42,7 +42,7 @@ if TYPE_CHECKING:
 
 
 def read_body(environ: Mapping[str, Any], media_type: str, limit: int) -> bytes:
-    """Return the body of a WSGI request of at most ``limit`` bytes.
+    """Return the body of a WSGI request. The body may have at most ``limit`` bytes.
 
     The number of bytes must match the Content-Length, because a WSGI server passes on a truncated
     body as if it were complete. Chunked bodies are refused: WSGI does not tell whether the last
@@ -115,7 +115,7 @@ def utc_of(instant_s: int) -> str:
 def with_headers(
     application: WSGIApplication, further: Callable[[WSGIEnvironment], list[tuple[str, str]]] = lambda _: []
 ) -> WSGIApplication:
-    """Add the common headers to every response of a WSGI application.
+    """Add ALWAYS or NOT_CACHED to the headers of every response of a WSGI application.
 
     ``further`` returns additional headers for the response to a request.
     """

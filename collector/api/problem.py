@@ -18,8 +18,10 @@ if TYPE_CHECKING:
 MEDIA_TYPE = "application/problem+json"
 
 TITLES = {HTTPStatus.REQUEST_ENTITY_TOO_LARGE: "Request Entity Too Large"}
-"""Titles that differ between versions of Python. The proxy settings in `docker` use the same
-titles."""
+"""The titles of HTTP statuses that have different titles in different versions of Python.
+
+The proxy settings in `docker` use the same titles.
+"""
 
 
 class Problem(Enum):

@@ -75,7 +75,7 @@ class Header(Struct, frozen=True, forbid_unknown_fields=True, tag_field="line", 
 
 
 class Bucket(Struct, frozen=True, forbid_unknown_fields=True, tag_field="line", tag="uploads"):
-    """Some of the remembered uploads, which the store keeps together in a *bucket*.
+    """A *bucket*: a group of remembered uploads that the store keeps together.
 
     Attributes:
         latest_end: the end (Unix seconds) of the latest window in which an upload has a counted
@@ -95,7 +95,10 @@ class Bucket(Struct, frozen=True, forbid_unknown_fields=True, tag_field="line", 
 
 
 class ClosedWindows(Struct, frozen=True, forbid_unknown_fields=True, tag_field="line", tag="closed"):
-    """The names of all closed windows. The tallies of a closed window may have been retired."""
+    """The names of all closed windows.
+
+    The tallies of a closed window may have been retired (deleted).
+    """
 
     windows: tuple[str, ...]
 
@@ -107,7 +110,7 @@ class ClosedWindows(Struct, frozen=True, forbid_unknown_fields=True, tag_field="
 class Editions(Struct, frozen=True, forbid_unknown_fields=True, tag_field="line", tag="editions"):
     """All editions that the store's collectors have ever accepted.
 
-    Small strata are merged by this record.
+    Merging small strata requires this record.
 
     Attributes:
         own: maps each edition to its metric's own edition (see `OwnEditions` in

@@ -148,7 +148,7 @@ class StoreFiller:
         Until the import is finished, no collector can use the store.
 
         Returns:
-            False if the store already contains the whole backup.
+            Whether the import must continue. False if the store already contains the whole backup.
 
         Raises:
             ConfigError: if the store contains anything other than parts of this backup.
@@ -195,11 +195,13 @@ class StoreFiller:
                 self.store.run(shard, "SADD", keys.of_shard(shard, keys.CLOSED), *part)
 
     def put(self, tally: TallyLine) -> None:
-        """Store a whole tally in shard 0. Readers add up the counts of all shards.
+        """Store a whole tally in shard 0.
+
+        Readers add up all shards, so the tally need not be split.
 
         Raises:
-            ConfigError: if the store has a different tally with this name, because a collector uses
-                the store.
+            ConfigError: if the store has a different tally with this name. A collector is then
+                using the store.
         """
         packed = _packed(tally.counts, tally.symbols)
         written = (keys.tally(0, tally.name), keys.of_shard(0, keys.TALLIES), keys.of_shard(0, keys.WINDOWS))
@@ -238,8 +240,8 @@ class StoreFiller:
 def _packed(counts: Mapping[int, int], symbols: int) -> bytes:
     """Return the counts of a tally as bytes, 64 bits for each count.
 
-    Counts after that of the highest reported symbol are omitted, except for one 0 if a higher
-    symbol exists. A collector never writes this 0, so the 0 marks a restored tally.
+    The last count is that of the highest reported symbol, followed by one count of 0 if there is a
+    higher symbol. A collector never writes this 0, so the 0 marks a restored tally.
     """
     packed = bytearray(8 * min(max(counts, default=-1) + 2, symbols))
     for symbol, count in counts.items():

@@ -26,7 +26,7 @@ def open_store(data_dir: Path, redis_url: str | None, *, is_cluster: bool) -> Re
     --durability and --copies of the collector that started last.
 
     Raises:
-        ConfigError: if no collector is running on the directory, or if the store cannot be used or
+        ConfigError: if no collector is running on ``data_dir``, or if the store cannot be used or
             cannot provide the recorded durability.
         StoreUnavailableError: if the store does not respond.
     """

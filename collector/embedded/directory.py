@@ -110,7 +110,7 @@ def require_writable(data_dir: Path) -> None:
 
 
 def require_room(folder: Path, size: int = START_BYTES) -> None:
-    """Raise a ConfigError if a file of a given size (bytes) cannot be written in a folder."""
+    """Raise a ConfigError if a file of ``size`` bytes cannot be written to a folder."""
     try:
         with tempfile.TemporaryFile(dir=folder) as file:
             file.write(bytes(size))

@@ -83,7 +83,9 @@ class Mark:
             return {}
 
     def note(self, sizes: Mapping[str, int]) -> None:
-        """Write the lengths of the increments to the mark. That many bytes must be on disk.
+        """Write the lengths of the increments to the mark.
+
+        Before the call, this many bytes of each increment must be on disk.
 
         Raises:
             UnnotedError: if the mark cannot be written.

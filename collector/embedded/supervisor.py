@@ -130,8 +130,8 @@ def _end_with_parent() -> None:
 def main() -> int:
     """Run the guardian with the arguments ``LIFELINE LOCK RUNTIME_DIR COMMAND...``.
 
-    LIFELINE and LOCK are the numbers of open files. RUNTIME_DIR is the folder of the store's
-    socket. The guardian removes this folder at its end. COMMAND starts the store.
+    LIFELINE and LOCK are file descriptors. RUNTIME_DIR is the folder of the store's socket. The
+    guardian removes this folder at its end. COMMAND starts the store.
     """
     lifeline, lock, runtime_dir, *command = sys.argv[1:]
     os.umask(0o077)  # nobody else may read the append-only file, which shows the order of uploads

@@ -22,7 +22,7 @@ refuses reports for windows that have just begun.
 TOGETHER_S = 30.0
 """The warning ends when two clocks differ by less than this, in seconds.
 
-If this limit and `APART_S` were equal, a difference near the limit would repeat the warning.
+If this limit and `APART_S` were equal, a difference near the limit would cause many warnings.
 """
 
 LOOK_INTERVAL_S = 60.0

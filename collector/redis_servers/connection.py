@@ -170,8 +170,9 @@ def require_url(url: str) -> None:
     """Refuse a URL if redis-py would misunderstand or ignore a part of the URL.
 
     Raises:
-        ConfigError: if the URL is refused. The message contains only names of parameters. A name
-            could be a part of a password if the parameters contain an @, and is then omitted.
+        ConfigError: if the URL is refused. Of the URL, the message contains only names of
+            parameters. If the parameters contain an @, the message omits the names, which could be
+            parts of a password.
     """
     try:
         parts = urlsplit(url)

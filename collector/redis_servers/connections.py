@@ -276,7 +276,10 @@ class Connections:
 
 
 def _pool_of(url: str) -> ConnectionPool:
-    """Return redis-py's pool for a URL, which contains the class and arguments of a connection."""
+    """Return redis-py's connection pool for a URL.
+
+    Only its connection class and arguments are used.
+    """
     require_url(url)
     try:
         return ConnectionPool.from_url(

@@ -28,7 +28,7 @@ Clients and a rewrite of the append-only file need the remaining memory.
 ROOM = 0.70
 """A server that was nearly full has enough memory again once it uses less than this fraction.
 
-If this limit and `NEARLY_FULL` were equal, a memory use near the limit would repeat the warning.
+If this limit and `NEARLY_FULL` were equal, memory use near the limit would cause many warnings.
 """
 
 LOOK_INTERVAL_S = 10.0

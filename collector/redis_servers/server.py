@@ -116,8 +116,8 @@ def replicas(connection: Connection) -> list[Address] | None:
 def nodes(connection: Connection, own_host: str, *, by_tls: bool) -> list[Address]:
     """Return the addresses of the cluster's nodes, including replicas but not failed nodes.
 
-    ``own_host`` is the host of the connected node. This host replaces a host that is missing in the
-    cluster's list.
+    ``own_host`` is the host of the connected node, and is used for nodes that the cluster lists
+    without a host.
     """
     port = b"tls-port" if by_tls else b"port"
     described = [_facts(node) for shard in ask(connection, "CLUSTER", "SHARDS") for node in _facts(shard)[b"nodes"]]

@@ -7,8 +7,8 @@ list of stopped metrics.
 
 An attacker may announce a body and withhold it, to occupy a connection and memory. Therefore each
 body has a time limit, and the number of arriving bodies is limited. If too many bodies are
-arriving, the relay gives up the body that began first, after MOMENT_S at the earliest. The bodies
-of devices arrive within moments, so devices lose no uploads.
+arriving, the relay gives up the body that began first, but only once this body has had MOMENT_S
+seconds. The bodies of devices arrive within moments, so devices lose no uploads.
 """
 
 from __future__ import annotations
@@ -73,7 +73,7 @@ A relay allows twice as many connections, so there is always a connection for th
 class Room:
     """Limits the number and the bytes of held uploads.
 
-    Only uploads that have arrived completely count towards the limits. `Arrivals` limits the bodies
+    Only uploads that have arrived completely count toward the limits. `Arrivals` limits the bodies
     that are still arriving.
     """
 

@@ -34,7 +34,7 @@ UPLOADS_PATH = "/v1/uploads"
 REGISTRY_PATH = "/v1/registry"
 
 MAX_REGISTRY_BYTES = 4_194_304
-"""The maximum bytes of a registry. A registry with a thousand metrics needs far less."""
+"""The maximum size of a registry, in bytes. A registry with a thousand metrics needs far less."""
 
 CONNECT_TIMEOUT_S = 3.0
 READ_TIMEOUT_S = 10.0

@@ -206,7 +206,9 @@ class StopsFile:
             os.close(lock)
 
     def read(self) -> Stops:
-        """Return the content of the file. If there is no file, no stops are known.
+        """Return the content of the file.
+
+        If there is no file, return a `Stops` object without stops.
 
         Raises:
             ConfigError: if the file is damaged or cannot be read.
@@ -265,7 +267,10 @@ class StopsReader:
         self.handed_out: tuple[MetricEdition, ...] = file.read().handed_out
 
     def start(self, wait: Callable[[float], object]) -> None:
-        """Start the thread that reads the registry. ``wait`` waits for a number of seconds."""
+        """Start the thread that reads the registry.
+
+        Before each reading, the thread calls ``wait`` with a number of seconds.
+        """
         threading.Thread(target=self._run, args=(wait,), name="stops", daemon=True).start()
 
     def _run(self, wait: Callable[[float], object]) -> None:

@@ -137,9 +137,9 @@ COUNTED, DUPLICATE, OVER_QUOTA, LATE = b"cdql"
 COUNTABLE_NOW = Refusal.UNKNOWN_EDITION
 """The reason to refuse a report that was refused before, but would be accepted now.
 
-For instance, the registry now defines the report's edition. The upload's id is remembered, so the
-same upload cannot count the report. This reason makes the device send the report again in another
-upload.
+For instance, the registry now defines the report's edition. The upload's id is remembered, so
+sending the same upload again does not count the report. This reason makes the device send the
+report again in another upload.
 """
 
 PATH = f"""

@@ -117,8 +117,8 @@ def require_facts(facts: Mapping[str, str], shard_names: Sequence[str | None]) -
 def name_to_go_on_with(facts: Mapping[str, str], shard_names: Sequence[str | None]) -> str | None:
     """Return the store name that remains on the servers, or None if no name remains.
 
-    The name in the facts is used only if every shard has received the name. Otherwise, a collector
-    may have mistaken the emptied servers for a new store.
+    The name in the facts is used only if every shard has received the name. Otherwise, the servers
+    may have been emptied, and a collector may have mistaken them for a new store.
 
     Raises:
         ConfigError: if parts of several stores remain.

@@ -57,7 +57,7 @@ def shard_of(upload_id: str, shards: int) -> int:
 
 
 def prefix(shard: int) -> str:
-    """Return the prefix of all keys of a shard. The prefix alone is no key (see count_script)."""
+    """Return the prefix of all keys of a shard. No key consists of only the prefix."""
     return f"{{{shard}}}:"
 
 

@@ -228,7 +228,7 @@ class Shards:
         self._require_named(answers[1::2])
 
     def names(self, shards: int) -> list[str | None]:
-        """Return the store name in each of the first ``shards`` shards, or None for a missing name."""
+        """Return the store name in each of the first ``shards`` shards. None means no name."""
         return [None if name is None else name.decode() for name in self.ask(range(shards), _name_of)]
 
     def name(self, shards: Sequence[int], name: str) -> None:
@@ -332,7 +332,10 @@ def _decoded(flat: Sequence[bytes]) -> dict[str, str]:
 
 
 def _may_have_name(connection: Connection, name: str) -> bool:
-    """Return whether the server, or possibly another node of the cluster, has a store's name."""
+    """Return False only if the server certainly lacks the store's name ``name``.
+
+    If another node of the cluster could have the name, return True.
+    """
     try:
         found: object = ask(connection, "HGET", keys.STORE, NAME_FIELD)
     except (AskError, ClusterDownError):

@@ -100,7 +100,7 @@ class TallyStore(Protocol):
         """
 
     def count_all(self, judgements: Sequence[Judgement]) -> list[Outcome]:
-        """Count uploads, each in its own atomic step, and return their outcomes in order.
+        """Count uploads, each in its own atomic step, and return the outcomes in the same order.
 
         If an upload cannot be counted now, its outcome is the error.
         """
