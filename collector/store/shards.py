@@ -332,9 +332,9 @@ def _decoded(flat: Sequence[bytes]) -> dict[str, str]:
 
 
 def _may_have_name(connection: Connection, name: str) -> bool:
-    """Return False only if the server certainly lacks the store's name ``name``.
+    """Return whether the server's store may be named ``name``.
 
-    If another node of the cluster could have the name, return True.
+    Return True if another node of the cluster stores the name.
     """
     try:
         found: object = ask(connection, "HGET", keys.STORE, NAME_FIELD)
