@@ -220,7 +220,7 @@ class Totals:
 
 
 def worker_pids(shared_counters: SharedCounters) -> list[int]:
-    """Return the process id of the present or last owner of each row."""
+    """Return the process id of the current or last owner of each row."""
     return [memoryview(counted).cast("q")[_PID] for counted in shared_counters.rows()]
 
 

@@ -77,13 +77,13 @@ class Judgement(NamedTuple):
 
     Attributes:
         upload: the upload's id.
-        additions: for each tally, the symbol of each accepted report, by the report's index in the
-            upload.
-        refused: the reason for each refused report, by the report's index in the upload, in
-            ascending order.
+        additions: for each tally, the symbol of each accepted report, keyed by the report's index
+            in the upload.
+        refused: for each refused report, its index in the upload and the reason, in ascending order
+            of the index.
         ends: the ends, in Unix seconds, of the windows under which the id may already be stored,
-            the latest first. A collector with another registry, or with a clock that differs by up
-            to CLOCKS_APART_S, may have judged an earlier attempt to send the upload.
+            the latest first. A collector with a different registry, or with a clock that differs by
+            up to CLOCKS_APART_S, may have judged an earlier attempt to send the upload.
         latest_end: the latest end of a window with an accepted report, in Unix seconds. The id is
             stored under this end. 0 if no report is accepted: no id is then stored.
         remember_until: the time at which the id expires, in Unix seconds. 0 if no report is

@@ -227,7 +227,7 @@ class Reloader:
         self._thread.start()
 
     def stop(self) -> None:
-        """Stop the thread and wait for its end."""
+        """Stop the thread, and wait until it has ended."""
         self._stopped.set()
         self._thread.join()
 
@@ -298,7 +298,7 @@ def _log_reload(file: str, entry: str, now: int, before: int) -> None:
 def _attempt(file: str, read: Callable[[Served], Served], served: Served) -> Served:
     """Return the definitions and keys after reading a file.
 
-    If the file cannot be used, log the reason, and return the present definitions and keys.
+    If the file cannot be used, log the reason, and return ``served`` unchanged.
     """
     try:
         return read(served)

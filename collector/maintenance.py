@@ -26,7 +26,7 @@ class Health(NamedTuple):
         is_noted: whether a loss in the embedded store's file would be detected.
         open_windows: the number of windows that have a tally and accept reports.
         memory_used: the fraction of memory in use on the fullest server. 0 before the first check.
-        open_reports: the number of reports by metric and open window, in the last snapshot.
+        open_reports: the number of reports in the last snapshot, keyed by metric and open window.
         clock_is_suspected: whether this host's clock may be wrong (see `own_clock`).
         store_restarts: how often the embedded store has ended unexpectedly.
     """
@@ -207,7 +207,7 @@ class OpenReports:
         self._reports: Mapping[tuple[str, str], int] = {}
 
     def __call__(self) -> Mapping[tuple[str, str], int]:
-        """Return the number of reports by metric and window, from the last snapshot.
+        """Return the number of reports in the last snapshot, keyed by metric and window.
 
         After a failure, the result is empty. Earlier counts could be mistaken for current counts.
         """
@@ -222,7 +222,7 @@ class OpenReports:
         return self._reports
 
     def _look(self) -> tuple[Mapping[tuple[str, str], int], float]:
-        """Return the number of reports, and the seconds until the next snapshot may be taken."""
+        """Return the numbers of reports, and the seconds until the next snapshot may be taken."""
         now_s = self._clock()
         closed = self._store.closed_windows()
         look = look_at_open_windows(

@@ -26,7 +26,7 @@ _log = logging.getLogger(__name__)
 
 
 class WindowVerdicts(NamedTuple):
-    """The numbers of reports since the collector started, by the verdict on their windows.
+    """The numbers of reports since the collector started, grouped by the verdict on their windows.
 
     Attributes:
         in_future: the number of reports that were refused because their windows had not begun.

@@ -1,9 +1,9 @@
 """Prometheus metrics of a collector or a relay, served on a separate address.
 
 Metrics of resources, such as processor time, have a separate series for each process. A sum over
-the processes would decrease when a worker ends, and Prometheus would mistake this for a reset. A
-worker is named after its row of counters (see `counters`), such as worker-1. If a worker is
-replaced, the new process continues the series, with its own start time.
+the processes would decrease when a worker exits, and Prometheus would mistake the decrease for a
+reset. A worker is named after its row of counters (see `counters`), such as worker-1. If a worker
+is replaced, the new process continues the series, with its own start time.
 
 The metrics reveal nothing about a single upload, report or request.
 """

@@ -184,7 +184,7 @@ def _wants_preliminary(key: AccessKey) -> bool:
 
 
 def _counts(counts: tuple[int, ...]) -> dict[str, Sequence[int]]:
-    """Return the JSON members that describe a tally's counts, by the member's name.
+    """Return the JSON members that describe a tally's counts, keyed by the member's name.
 
     If most counts of a large tally are 0, return only the nonzero counts, with their symbols.
     """

@@ -1,6 +1,6 @@
 """Runs the collector's service.
 
-The store starts first, then the periodic tasks, then the workers. They end in the reverse order.
+The store starts first, then the periodic tasks, then the workers. They stop in the reverse order.
 """
 
 from __future__ import annotations

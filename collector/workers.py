@@ -1,4 +1,4 @@
-"""Starts and ends the worker processes, and finds the address on which they listen."""
+"""Starts and stops the worker processes, and finds the address on which they listen."""
 
 from __future__ import annotations
 
@@ -139,7 +139,7 @@ def run_workers(
 
 
 def begin_worker() -> None:
-    """Make this worker end if the main process dies, and never print a traceback at its end."""
+    """Make this worker exit if the main process dies, and never print a traceback when it exits."""
     os.environ.pop(VARIABLE, None)  # only the main process notifies systemd
     # a whole process group may receive this signal, for example when a terminal closes
     signal.signal(signal.SIGHUP, signal.SIG_IGN)
@@ -150,7 +150,7 @@ def begin_worker() -> None:
 
 
 def _end_with_parent() -> None:
-    """End this worker if the main process dies suddenly. The embedded store ends, too."""
+    """Stop this worker if the main process dies suddenly. The embedded store stops, too."""
     parent = multiprocessing.parent_process()
     if parent is not None:
         wait([parent.sentinel])

@@ -105,7 +105,7 @@ class ProblemError(Exception):
 
     Attributes:
         detail: the problem and the remedy, for people. The default is the problem's sentence.
-        headers: the values of the problem's headers, by the header's name.
+        headers: the values of the problem's headers, keyed by the header's name.
     """
 
     def __init__(self, problem: Problem, detail: str | None = None, headers: dict[str, str] | None = None) -> None:

@@ -90,8 +90,8 @@ class ShardCut:
     Attributes:
         changed: the buckets that were added or changed after `StoreReader.buckets` read them.
         closed: the names of the windows that are closed in the shard.
-        index: the number of symbols of each tally in the shard, by the tally's name.
-        open_counts: the shard's counts for each tally of an open window, by the tally's name.
+        index: the number of symbols of each tally in the shard, keyed by the tally's name.
+        open_counts: the shard's counts for each tally of an open window, keyed by the tally's name.
     """
 
     changed: tuple[StoredBucket, ...]
@@ -147,7 +147,7 @@ class StoreReader:
 
         The server counts nothing while it reads this content. Reading is fast, because these
         buckets are left out. ``known`` contains the state of each bucket that `buckets` has
-        yielded, by the bucket's key.
+        yielded, keyed by the bucket's key.
         """
         lines = b"".join(b"%b %d %d\n" % (key, *state) for key, state in known.items())
         changed, closed, index, open_parts = self.store.run(shard, "EVAL_RO", CUT, 1, keys.prefix(shard), lines)

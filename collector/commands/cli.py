@@ -79,7 +79,7 @@ class ErrorReportingGroup(click.Group):
     """
 
     def __init__(self, *args: Any, modules: Mapping[str, str], **settings: Any) -> None:  # noqa: ANN401 as in the base
-        """Store the module and the function of each command, by the command's name."""
+        """Store the module and the function of each command, keyed by the command's name."""
         super().__init__(*args, **settings)
         self._modules = modules
         self.commands = {name: click.Command(name) for name in modules}  # the names, for help and suggestions
@@ -124,7 +124,7 @@ class ErrorReportingGroup(click.Group):
             raise click.ClickException(f"{error.filename} cannot be used: {error.strerror}") from error
 
     def _context_of_subcommand(self, ctx: click.Context) -> click.Context:
-        """Return the context of the subcommand, from which click prints the usage before an error."""
+        """Return the context of the subcommand. click prints its usage before an error."""
         name = ctx.invoked_subcommand or ""
         subcommand = self.get_command(ctx, name)
         return ctx if subcommand is None else click.Context(subcommand, ctx, name)

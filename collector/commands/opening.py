@@ -42,8 +42,8 @@ def open_store(data_dir: Path, redis_url: str | None, *, is_cluster: bool) -> Re
 def embedded_url(data_dir: Path, stack: contextlib.ExitStack, *, memory_bytes: int = UNLIMITED) -> str:
     """Return the URL at which the embedded store in ``data_dir`` listens.
 
-    If no collector is running the store, this function starts the store, and ends it when ``stack``
-    is closed.
+    If no collector is running the store, this function starts the store, and stops it when
+    ``stack`` is closed.
 
     Raises:
         ConfigError: if ``data_dir`` contains no usable embedded store.

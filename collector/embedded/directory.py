@@ -29,8 +29,10 @@ ROOT = 0
 AS_SERVED = "run this as the user of the service, with a --data-dir that this user can write to"
 
 LOCK_TIMEOUT_S = 3.0
-"""How long to wait for the lock, in seconds. The store of a killed collector ends within
-moments."""
+"""How long to wait for the lock, in seconds.
+
+After a collector is killed, its store exits within moments.
+"""
 
 MOUNT_AGAIN = "see the system log for why its disk became read-only, and remount it for writing"
 

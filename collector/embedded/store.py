@@ -78,7 +78,7 @@ class EmbeddedStore:
 
     Attributes:
         losses: descriptions of the data losses that were accepted at the start.
-        restarts: the number of restarts that `look_after` has found or made.
+        restarts: the number of restarts that `look_after` has noticed or carried out.
     """
 
     def __init__(self, data_dir: Path, *, memory_bytes: int = UNLIMITED, accepts_losses: bool = False) -> None:
@@ -122,7 +122,7 @@ class EmbeddedStore:
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        """End the store, and wait until its process has ended.
+        """Stop the store, and wait until its process has exited.
 
         Raises:
             ConfigError: if the store was unavailable because its disk has no space.
@@ -184,7 +184,7 @@ class EmbeddedStore:
             self._mark.note(sizes)
 
     def _end(self) -> None:
-        """End the store if it is running, and wait until its process has ended."""
+        """Stop the store if it is running, and wait until its process has exited."""
         self._let_go()
         if self._guardian is not None:
             self._guardian.wait()
@@ -207,7 +207,7 @@ class EmbeddedStore:
         )
 
     def _disk_problem(self, words: str) -> str | None:
-        """Return the disk problem that made the server end, with a remedy. Return None otherwise.
+        """Return the disk problem that made the server exit, with a remedy. Return None otherwise.
 
         ``words`` is the server's last log line.
         """
@@ -218,7 +218,7 @@ class EmbeddedStore:
         return next((advice for code, advice in DISK_ADVICE.items() if os.strerror(code) in words), None)
 
     def _let_go(self) -> None:
-        """Close the pipe to the guardian. A running guardian then ends the store and itself."""
+        """Close the pipe to the guardian. A running guardian then stops the store and exits."""
         if self._lifeline is not None:
             os.close(self._lifeline)
             self._lifeline = None
@@ -283,7 +283,7 @@ class EmbeddedStore:
         return self._runtime_dir
 
     def _await_ready(self, guarding: subprocess.Popen[bytes], lifeline: int) -> None:
-        """Wait until the store responds or ends. Loading a large file may take a long time."""
+        """Wait until the store responds or exits. Loading a large file may take a long time."""
         while guarding.poll() is None:
             if answers(self.url):
                 os.write(lifeline, b"r")

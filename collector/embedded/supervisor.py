@@ -1,8 +1,8 @@
-"""The guardian, which starts and restarts the embedded store, and ends it when the collector ends.
+"""The guardian, which keeps the embedded store running, and stops it when the collector exits.
 
 The guardian is a separate program in a separate session, and uses only the standard library. A
 pipe, the *lifeline*, connects the guardian to the collector. The collector writes a byte to the
-lifeline once the store is ready. The lifeline is closed when the collector ends.
+lifeline once the store is ready. The lifeline is closed when the collector exits.
 
 The guardian writes the store's exit status to standard output, which the collector reads. The store
 inherits the open file that locks the data directory. The directory therefore stays locked as long
@@ -33,7 +33,7 @@ STEADY_AFTER_S = 60.0
 """If a store has run for this many seconds, the next wait is only FIRST_DELAY_S."""
 
 STOP_TIMEOUT_S = 10.0
-"""Seconds after SIGTERM at which a store that has not ended is killed.
+"""Seconds after SIGTERM at which a store that has not exited is killed.
 
 No acknowledged data is lost, because this data is already on disk.
 """
@@ -101,7 +101,7 @@ class Guardian:
 
 
 def _report(status: int) -> None:
-    """Send the store's exit status to the collector: negative if a signal ended the store.
+    """Send the store's exit status, which is negative after a signal, to the collector.
 
     This function never delays a restart, even if the collector does not read.
     """
@@ -113,13 +113,13 @@ _libc = ctypes.CDLL(None)
 
 
 def _prepare_store() -> None:
-    """Make SIGTERM end the store, even before the store has installed its own signal handler."""
+    """Make SIGTERM stop the store, even before the store has installed its own signal handler."""
     signal.signal(signal.SIGTERM, signal.SIG_DFL)  # the guardian ignores it, and the store would inherit this
     _end_with_parent()
 
 
 def _end_with_parent() -> None:
-    """Make the kernel end the store if the guardian itself is killed (Linux only).
+    """Make the kernel kill the store if the guardian itself is killed (Linux only).
 
     On other systems, the store keeps running, and the directory stays locked.
     """
@@ -131,7 +131,7 @@ def main() -> int:
     """Run the guardian with the arguments ``LIFELINE LOCK RUNTIME_DIR COMMAND...``.
 
     LIFELINE and LOCK are file descriptors. RUNTIME_DIR is the folder of the store's socket. The
-    guardian removes this folder at its end. COMMAND starts the store.
+    guardian removes this folder when it exits. COMMAND starts the store.
     """
     lifeline, lock, runtime_dir, *command = sys.argv[1:]
     os.umask(0o077)  # nobody else may read the append-only file, which shows the order of uploads

@@ -61,7 +61,7 @@ class _Call:
         answered: the tags of the requests that each server answered, for `Router.confirm`.
         answers: the latest response or error for each request.
         pending: indexes of the requests to send in the next round.
-        asking: the servers to which slots are still moving, by the index of the pending request.
+        asking: the server to which a request's slot is still moving, keyed by the request's index.
         lost: the servers that failed, with one entry for each failure.
         lost_before: the servers that had failed before this round.
         is_moving: whether a slot was moving in this round.

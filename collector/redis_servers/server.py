@@ -134,7 +134,7 @@ def replicas_of_slot(connection: Connection, slot: int) -> Replicas:
     A failed replica is included, because a disconnected replica may come back and become master.
 
     A failed master that was replaced may also come back. The failed master then copies the data of
-    the present master, and only later appears as a replica. Before the copy, nodes vote for the
+    the current master, and only later appears as a replica. Before the copy, nodes vote for the
     failed master only if the validity factor is 0. After the copy, the failed master may become
     master without the writes that followed the copy. The failed master is included once the copy
     may have begun.

@@ -39,7 +39,7 @@ Either 1,000 uploads of maximum size or 100,000 uploads of usual size fit into t
 """
 
 RETRY_AFTER_S = {HTTPStatus.SERVICE_UNAVAILABLE: 5, HTTPStatus.TOO_MANY_REQUESTS: 3600}
-"""How long a device should wait before a retry (seconds), by the status of the response.
+"""How long a device should wait before a retry (seconds), keyed by the response's status.
 
 503: the collector or the relay cannot accept the upload now. 429: a quota is used up.
 """

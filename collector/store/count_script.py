@@ -305,7 +305,7 @@ def read_answer(answer: bytes, judgement: Judgement) -> CountedUpload | QuotaExc
 def verdict_again(judgement: Judgement, reports: int, counted: Collection[int]) -> Verdict:
     """Return the verdict on an upload that was already counted.
 
-    ``judgement`` is the present judgement of the upload. ``reports`` and ``counted`` describe the
+    ``judgement`` is the current judgement of the upload. ``reports`` and ``counted`` describe the
     upload when it was counted.
     """
     refused = dict(judgement.refused)

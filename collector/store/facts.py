@@ -53,7 +53,7 @@ class Purpose(Enum):
 
 
 def require_usable(facts: Mapping[str, str], purpose: Purpose = Purpose.USE) -> None:
-    """Refuse a store that was never used, has another schema, or contains only part of a backup.
+    """Refuse a store that is unused, has a different schema, or contains only part of a backup.
 
     With Purpose.IMPORT, a store that contains only part of a backup is accepted, so that the rest
     can be imported.
@@ -132,7 +132,7 @@ def name_to_go_on_with(facts: Mapping[str, str], shard_names: Sequence[str | Non
 
 
 def numbered(shards: Iterable[int]) -> str:
-    """Return the numbers of shards for people, in order, such as "shards 3, 5-7", or "no shard"."""
+    """Return the sorted numbers of shards as text, such as "shards 3, 5-7", or "no shard"."""
     numbers = sorted(shards)
     if not numbers:
         return "no shard"

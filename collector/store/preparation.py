@@ -40,7 +40,7 @@ def prepare(store: Shards, purpose: Purpose = Purpose.USE) -> None:
 
     Raises:
         ConfigError: if a server is too old or does not provide the required durability. Also if the
-            store has another schema, contains only a part of a backup, has lost shards, or is
+            store has a different schema, contains only part of a backup, has lost shards, or is
             opened for reading before its first use.
         StoreUnavailableError: if the store does not respond.
     """

@@ -255,7 +255,7 @@ class Shards:
             self.router.ask(PackedCommand.packed(keys.EDITIONS, *even_when_full("HSET", keys.EDITIONS, *words)))
 
     def index(self, answered: Answered | None = None) -> dict[str, int]:
-        """Return each tally's number of symbols, by its name METRIC:EDITION:WINDOW."""
+        """Return each tally's number of symbols, keyed by the name METRIC:EDITION:WINDOW."""
         index: dict[str, int] = {}
         for flat in self.ask_own(lambda shard: ("HGETALL", keys.of_shard(shard, keys.TALLIES)), answered):
             index |= {name: int(symbols) for name, symbols in _decoded(flat).items()}
