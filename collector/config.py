@@ -62,7 +62,7 @@ class CollectorConfig:
         data_dir: the embedded store's directory, unless ``redis_url`` names another store.
         redis_url: the URL of a Redis or Valkey server. None for the embedded store.
         is_cluster: whether the server at ``redis_url`` is a node of a cluster.
-        access_file: the file that lists the keys, or None.
+        access_file: the file that lists the keys. None if there is no such file.
         read_token: the bearer token for reading tallies. None if there is an access file.
         cors_origins: origins of web pages that may report, such as ``https://app.example.com``.
         grace_s: how long a window accepts reports after its end, in seconds.
@@ -77,7 +77,7 @@ class CollectorConfig:
             app has been renamed.
         allows_unknown_editions: whether to start even if devices report editions that neither the
             registry nor its history defines.
-        metrics_bind: address and port to serve Prometheus metrics on, or None.
+        metrics_bind: the address and port for Prometheus metrics. None to serve no metrics.
         store_memory_bytes: the memory limit of the embedded store, or None for half of the
             machine's memory.
         is_trial: whether to count only reports of trials, in a separate store, and to show open

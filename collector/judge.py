@@ -88,7 +88,7 @@ class Judgement(NamedTuple):
             stored under this end. 0 if no report is accepted: no id is then stored.
         remember_until: the time at which the id expires, in Unix seconds. 0 if no report is
             accepted.
-        allowance: the allowance to which the counted reports are charged, or None.
+        allowance: the allowance to which the counted reports are charged. None for no limit.
     """
 
     upload: str
@@ -116,8 +116,9 @@ class _Ruling(NamedTuple):
     """The decision on all reports of a metric, edition and window.
 
     Attributes:
-        refusal: the reason to refuse the reports at any time, or None.
-        out_of_time: the reason to refuse the reports now because of their window, or None.
+        refusal: the reason to refuse the reports at any time. None if there is no such reason.
+        out_of_time: the reason to refuse the reports now because of their window. None if there is
+            no such reason.
         label: the tally of the accepted reports.
         may_have_id: whether an upload's id may already be stored under this window (see
             `Judgement.ends`).
@@ -169,7 +170,7 @@ def judge(  # noqa: PLR0913 the settings by name
         once: all editions that collectors on this store have ever accepted, as METRIC:EDITION. If
             the registry lacks one of these editions, reports of this edition come from an older
             app. Reports of any other unknown edition come from a newer app.
-        allowance: the allowance to which the counted reports are charged, or None.
+        allowance: the allowance to which the counted reports are charged. None for no limit.
     """
     rule = _rules(registry, now_s, grace_s, once)
     additions: dict[TallyLabel, dict[int, int]] = {}

@@ -117,7 +117,7 @@ class SharedState:
     def latest(self) -> Served:
         """Return the latest complete object. This method is thread-safe.
 
-        Until the main process has shared another object, repeated calls return the same object.
+        Until the main process shares a new object, all calls return the same object.
         """
         while True:
             latest = self._latest  # read it once, because other threads may replace it
@@ -207,7 +207,7 @@ class Reloader:
         Args:
             served: the definitions and keys in use, as read from the files.
             read_registry: reads the definitions, or raises a HearsayError if they cannot be used.
-            access: the access file, or None.
+            access: the access file. None if there is no access file.
             publish: called with the new definitions and keys after each change.
             admit: prepares the store for a new registry, or raises a HearsayError. Returns all
                 editions that collectors on this store have ever accepted.

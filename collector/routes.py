@@ -218,7 +218,8 @@ def require_key(environ: Mapping[str, Any], access: Access, role: Role) -> Acces
     """Return the key whose secret a WSGI request contains.
 
     Raises:
-        ProblemError: 401 if the request contains no known key, 403 if its key has another role.
+        ProblemError: 401 if the request contains no known key, 403 if the role of its key is not
+            ``role``.
     """
     scheme, _, secret = environ.get("HTTP_AUTHORIZATION", "").partition(" ")
     has_key = scheme.lower() == "bearer"

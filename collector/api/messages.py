@@ -49,8 +49,8 @@ def read_body(environ: Mapping[str, Any], media_type: str, limit: int) -> bytes:
     chunk has arrived.
 
     Raises:
-        ProblemError: 415 for another media type or a content encoding, 411 for a chunked body, 413
-            for a body above the limit, 400 for a truncated body.
+        ProblemError: 415 for a content encoding or the wrong media type, 411 for a chunked body,
+            413 for a body above the limit, 400 for a truncated body.
     """
     require_type(environ.get("CONTENT_TYPE", ""), environ.get("HTTP_CONTENT_ENCODING", ""), media_type)
     if "HTTP_TRANSFER_ENCODING" in environ:

@@ -85,7 +85,7 @@ class ErrorReportingGroup(click.Group):
         self.commands = {name: click.Command(name) for name in modules}  # the names, for help and suggestions
 
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:  # noqa: ARG002 as in the base
-        """Return the command with the given name, or None."""
+        """Return the command with the given name, or None if there is no such command."""
         place = self._modules.get(cmd_name)
         return None if place is None else resolve_name(place)
 

@@ -101,7 +101,7 @@ class Connections:
         return connection
 
     def opened(self, address: Address) -> Connection | None:
-        """Return this thread's open connection to a server, or None."""
+        """Return this thread's open connection to a server, or None if there is none."""
         return self._own().get(address)
 
     def drop(self, address: Address) -> None:
@@ -301,8 +301,7 @@ def before_an_answer(url: str, measure: Callable[[], Measured]) -> Measured | No
     these writes are on disk.
 
     Returns:
-        The result of ``measure``. None if the process did not respond before or did not respond
-        afterwards.
+        The result of ``measure``. None if either of the two responses is missing.
     """
     connections = Connections(url, NO_PROMISE, is_cluster=False)
     try:

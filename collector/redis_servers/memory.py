@@ -53,8 +53,8 @@ class Memory(NamedTuple):
     Attributes:
         most_bytes: the memory that the server may use.
         is_limited: whether `most_bytes` is the server's own limit (maxmemory), at which the server
-            refuses uploads. Otherwise, `most_bytes` is the machine's memory, at which the system
-            kills a program.
+            refuses uploads. Otherwise, `most_bytes` is the machine's memory. If all of it is used,
+            the system kills a program.
     """
 
     used_bytes: int

@@ -36,7 +36,7 @@ class RelayConfig:
         state: the file that stores the stopped metrics (see `collector.relay.stops`).
         gather_s: maximum number of seconds for which a batch gathers uploads, above 0.
         held: maximum number of uploads that are held at the same time.
-        metrics_bind: address and port to serve Prometheus metrics on, or None.
+        metrics_bind: the address and port for Prometheus metrics. None to serve no metrics.
         allow_plain_http: whether the collector's URL may be an http URL of another machine.
     """
 

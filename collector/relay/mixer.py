@@ -183,7 +183,7 @@ class Mixer:
             raise CollectorUnavailableError("the collector does not answer in time") from None
 
     def _leave(self) -> None:
-        """Send the current batch, and begin another batch."""
+        """Send the current batch, and begin a new batch."""
         if self._timer is not None:
             self._timer.cancel()
             self._timer = None

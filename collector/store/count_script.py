@@ -139,7 +139,7 @@ COUNTABLE_NOW = Refusal.UNKNOWN_EDITION
 
 For instance, the registry now defines the report's edition. The upload's id is remembered, so
 sending the same upload again does not count the report. This reason makes the device send the
-report again in another upload.
+report again in a new upload.
 """
 
 PATH = f"""

@@ -85,7 +85,7 @@ def promise_of(facts: Mapping[str, str]) -> Promise:
 def shards_to_name(facts: Mapping[str, str], shard_names: Sequence[str | None]) -> list[int]:
     """Return the shards that do not have the store's name yet.
 
-    ``shard_names`` contains the store name that each shard has, or None.
+    ``shard_names`` contains the store name in each shard, or None for a shard without a name.
 
     Raises:
         ConfigError: if a shard is lost or belongs to another store.

@@ -84,7 +84,9 @@ def app_of(store: Shards) -> str | None:
 
 
 def require_app(owner: str | None, app: str) -> None:
-    """Refuse a store that belongs to another app. An unknown owner is None.
+    """Refuse a store whose app, ``owner``, is not ``app``.
+
+    ``owner`` is None if the app is unknown.
 
     Raises:
         ConfigError: if the apps differ.

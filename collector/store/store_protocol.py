@@ -91,8 +91,8 @@ class TallyStore(Protocol):
 
         If the id is remembered, the reports that were counted the first time are accepted, and the
         upload's other reports are refused. Nothing is charged to the allowance. The judgement
-        provides the reasons for the refusals. A refused report that could be counted now gets a
-        reason that makes the device send the report again in another upload.
+        provides the reasons for the refusals. If a refused report could be counted now, the reason
+        for its refusal makes the device send the report again in a new upload.
 
         Raises:
             QuotaExceededError: if the remaining allowance is too small for the accepted reports.
