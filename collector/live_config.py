@@ -152,7 +152,7 @@ UNCOUNTED = (
 
 
 def require_additive(served: Registry, new: Registry) -> None:
-    """Refuse a new registry if reports of devices would no longer be counted.
+    """Refuse a new registry if reports from devices would no longer be counted.
 
     The new registry, with its history, must belong to the same app and define all editions in use.
 

@@ -185,7 +185,8 @@ class OpenReports:
     If the counts changed with every scrape, the changes would reveal when each report arrived. The
     shared snapshot is renewed only once per interval.
 
-    The first snapshot is taken one interval after the start. Until then, no counts are returned.
+    The first snapshot is taken ``interval_s`` seconds after this object was created. Until then, no
+    counts are returned.
     """
 
     def __init__(

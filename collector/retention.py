@@ -1,4 +1,4 @@
-"""Deletes ("retires") tallies when their retention is over or a command requests it.
+"""Deletes ("retires") tallies when their retention period is over or a command requests it.
 
 Only tallies of closed windows are retired. The windows remain closed, so later reports are refused
 and cannot recreate a tally. Upload ids expire by themselves.
@@ -64,7 +64,7 @@ class TallyName(NamedTuple):
 
 
 class Retirable(Protocol):
-    """A store with tallies that can be retired.
+    """A store with tallies that can be retired (deleted).
 
     Every method raises StoreUnavailableError if the store does not respond.
     """
@@ -93,10 +93,10 @@ def before(store: Retirable, first_kept: Window) -> list[TallyName]:
 
 
 def expired(store: Retirable, registry: Registry, *, now_s: float, grace_s: int) -> list[TallyName]:
-    """Return the tallies of closed windows whose retention is over.
+    """Return the tallies of closed windows whose retention period is over.
 
-    The retention begins at the end of the grace period. Tallies of metrics that have no retention
-    are left out.
+    The retention period begins at the end of the grace period. Tallies of metrics without a
+    retention period are left out.
     """
     # former definitions come first, so that the current definition overrides them
     every = {metric.name: metric.retention_days for metric in registry.counted}
@@ -112,7 +112,7 @@ def expired(store: Retirable, registry: Registry, *, now_s: float, grace_s: int)
 
 
 class Retention:
-    """Retires the tallies whose retention is over, at most once an hour."""
+    """Deletes the tallies whose retention period is over, at most once an hour."""
 
     def __init__(
         self,
@@ -122,7 +122,7 @@ class Retention:
         grace_s: int,
         clock: Callable[[], float] = time.time,
     ) -> None:
-        """Store the arguments. Nothing is retired yet."""
+        """Store the arguments. Nothing is deleted yet."""
         self._store = store
         self._registry = registry
         self._grace_s = grace_s
@@ -130,7 +130,7 @@ class Retention:
         self._next_s = float("-inf")
 
     def __call__(self) -> None:
-        """Retire the tallies whose retention is over, unless this was done within the last hour.
+        """Delete the tallies whose retention period is over, at most once an hour.
 
         After a failure, try again RETRY_INTERVAL_S later.
         """
@@ -154,7 +154,7 @@ class Retention:
 
 
 class RedisRetirement:
-    """Retires the tallies of a store (see Retirable)."""
+    """Deletes ("retires") the tallies of a store (see Retirable)."""
 
     def __init__(self, store: RedisStore) -> None:
         """Use a store whose ``prepare`` method has been called."""
@@ -169,7 +169,10 @@ class RedisRetirement:
         return frozenset(TallyName(*name.split(":")) for name in self._store.index())
 
     def begun(self) -> frozenset[TallyName]:
-        """Return the tallies of interrupted retirements. The next retirement finishes these."""
+        """Return the tallies whose deletion was interrupted.
+
+        The next call of `retire` finishes it.
+        """
         return frozenset(TallyName(*name.split(":")) for name in self._all_going())
 
     def retire(self, names: Collection[TallyName]) -> None:

@@ -188,7 +188,10 @@ def admit(store: RedisStore, registry: Registry) -> frozenset[str]:
 
 
 def _readmit(config: CollectorConfig, store: RedisStore, registry: Registry) -> frozenset[str]:
-    """Admit a reloaded registry. Refuse missing editions, unless ``config`` allows them."""
+    """Call `admit` for a reloaded registry.
+
+    Refuse missing editions, unless ``config`` allows them.
+    """
     if not config.allows_unknown_editions:
         require_known_editions(store, registry, grace_s=config.grace_s)
     return admit(store, registry)

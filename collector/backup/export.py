@@ -65,8 +65,8 @@ def _lines(reader: StoreReader, app: str | None) -> Iterator[BackupLine]:
 def _tallies(reader: StoreReader, cuts: list[ShardCut]) -> Iterator[TallyLine]:
     """Yield each tally, summed over all shards.
 
-    The cuts contain only the counts of windows that were open. The counts of closed windows no
-    longer change, so this function reads them from the store.
+    A cut is the state of a shard at one instant, without the counts of closed windows. These counts
+    no longer change, so this function reads them from the store.
     """
     symbols_by_name: dict[str, int] = {}
     for cut in cuts:

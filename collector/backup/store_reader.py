@@ -33,7 +33,10 @@ repeat
 until cursor == '0' or #found >= 50 or visited >= 10000
 return {cursor, found}
 """
-"""Reads some of a shard's buckets. One call delays uploads by only a few milliseconds."""
+"""Reads some of a shard's buckets of remembered uploads.
+
+One call delays uploads by only a few milliseconds.
+"""
 
 CUT = f"""
 -- Returns the buckets that differ from the known ones, the closed windows, the index of tallies, and
@@ -134,7 +137,7 @@ class StoreReader:
         return "; ".join(servers)
 
     def buckets(self, shard: int) -> Iterator[StoredBucket]:
-        """Yield the buckets of a shard. Each bucket is read at a different time."""
+        """Yield a shard's buckets of remembered uploads. Each is read at a different time."""
         cursor = b"0"
         while True:
             cursor, page = self.store.run(shard, "EVAL_RO", READ_BUCKETS, 1, keys.prefix(shard), cursor, keys.IDS)

@@ -162,7 +162,7 @@ def _is_backup(head: bytes) -> bool:
 def _require_same(what: str, owner: str | None, served: str | None) -> None:
     """Refuse a store or a backup unless it belongs to the registry's app.
 
-    ``what`` is "the store" or "the backup". An unknown app is None.
+    ``what`` is "the store" or "the backup". If an app is unknown (None), nothing is refused.
     """
     if owner is not None and served is not None and served != owner:
         raise BackupError(

@@ -43,7 +43,7 @@ def named_in(folder: Path) -> list[tuple[str, str]]:
 
 
 def increments_in(folder: Path) -> list[str]:
-    """Return the names of the increments, in the order of writing.
+    """Return the names of the increment files, in the order of writing.
 
     Raises:
         OSError: if there is no readable manifest.
@@ -52,7 +52,7 @@ def increments_in(folder: Path) -> list[str]:
 
 
 def sequence_of(increment: str) -> int:
-    """Return the sequence number in an increment's file name, or 0 if the name has no number."""
+    """Return the sequence number in an increment file's name, or 0 if the name has no number."""
     match = _SEQUENCE.search(increment)
     return int(match[1]) if match else 0
 
@@ -88,7 +88,7 @@ def _length(file: IO[bytes], kind: bytes) -> int | None:
 
 
 class Reach(NamedTuple):
-    """The part of an increment, from its start, that is known to be intact.
+    """The part of an increment file, from the file's start, that is known to be intact.
 
     Attributes:
         size: the length of this part in bytes.
@@ -114,8 +114,8 @@ class DataLoss(NamedTuple):
 def find_losses(folder: Path, noted: Mapping[str, Reach], noted_at_s: float) -> Iterator[DataLoss]:
     """Yield the acknowledged data that is missing.
 
-    ``noted`` contains the part of each increment that was intact when the mark was written (see
-    `high_water_mark`), at ``noted_at_s`` (Unix seconds).
+    ``noted`` contains the part of each increment file that was intact at ``noted_at_s`` (Unix
+    seconds), when the mark was written (see `high_water_mark`).
     """
     try:
         files = named_in(folder)
@@ -161,7 +161,7 @@ def _shortfall(file: Path, noted: Reach, noted_at_s: float) -> Iterator[DataLoss
 
 
 def make_readable(folder: Path) -> Iterator[DataLoss]:
-    """Cut off the unreadable end of each increment, and yield descriptions of the lost data."""
+    """Cut off the unreadable end of each increment file, and describe the lost data."""
     for name in increments_in(folder):
         file = folder / name
         file.touch(mode=0o600)

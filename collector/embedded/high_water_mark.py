@@ -33,11 +33,17 @@ MARK_FILE = "store.mark"
 
 
 class UnnotedError(ConfigError):
-    """The mark cannot be written. Data is still stored, but a loss might not be detected."""
+    """The lengths of the store's files cannot be recorded.
+
+    Data is still stored, but a loss might not be detected.
+    """
 
 
 class Mark:
-    """The mark of one data directory. Only one thread at a time may use this object."""
+    """The recorded lengths of the store's files in one data directory.
+
+    Only one thread at a time may use this object.
+    """
 
     def __init__(self, data_dir: Path) -> None:
         """Store the directory's path. Nothing is read yet."""
@@ -73,7 +79,7 @@ class Mark:
         return [loss.text for loss in losses]
 
     def sizes(self) -> dict[str, int]:
-        """Return the current length of each increment.
+        """Return the current length of each increment file.
 
         Pass the lengths to `note` only once the files are known to be on disk up to these lengths.
         """
@@ -83,13 +89,13 @@ class Mark:
             return {}
 
     def note(self, sizes: Mapping[str, int]) -> None:
-        """Write the lengths of the increments to the mark.
+        """Record the lengths of the increment files on disk.
 
-        Before the call, this many bytes of each increment must be on disk.
+        Before the call, this many bytes of each increment file must be on disk.
 
         Raises:
-            UnnotedError: if the mark cannot be written.
-            ConfigError: if an increment has become shorter.
+            UnnotedError: if the lengths cannot be recorded.
+            ConfigError: if an increment file has become shorter.
         """
         noted = {}
         for name, size in sizes.items():

@@ -77,7 +77,7 @@ class EmbeddedStore:
     """Runs the store during a ``with`` block.
 
     Attributes:
-        losses: descriptions of the data losses that were accepted at the start.
+        losses: descriptions of the data losses that were accepted when the store was started.
         restarts: the number of restarts that `look_after` has noticed or carried out.
     """
 
@@ -240,7 +240,7 @@ class EmbeddedStore:
         write_address(self._data_dir, self.url)
 
     def _guarded(self, program: str, lock: int) -> tuple[subprocess.Popen[bytes], int]:
-        """Start the guardian, and return its process and the writing end of its lifeline."""
+        """Start the guardian, and return its process and the writing end of the pipe to it."""
         runtime_dir = self._make_runtime_dir()
         reading_end, lifeline = os.pipe()
         try:

@@ -42,7 +42,7 @@ PR_SET_PDEATHSIG = 1
 
 
 class Guardian:
-    """Keeps the store's process running until the lifeline is closed."""
+    """Keeps the store's process running until the lifeline, a pipe, is closed."""
 
     def __init__(self, lifeline: int, lock: int, command: list[str]) -> None:
         """Store the lifeline's reading end, the lock's descriptor and the store's command line."""

@@ -66,7 +66,7 @@ class Connection(AbstractConnection):
         self.disconnect()  # type: ignore[no-untyped-call] # redis-py's
 
     def send(self, packed: bytes) -> None:
-        """Send packed commands, or raise a RedisError."""
+        """Send encoded commands (see `PackedCommand`), or raise a RedisError."""
         self.send_packed_command((packed,))  # type: ignore[no-untyped-call] # redis-py's
 
     def receive(self) -> Any:  # noqa: ANN401 the type depends on the command

@@ -222,7 +222,7 @@ class Router:
         return batches
 
     def _home(self, call: _Call, tag: str) -> Address:
-        """Return the server that has the keys of a tag.
+        """Return the server that has the keys with a tag (see `PackedCommand`).
 
         If that server is unknown, return the server that has failed least often in this call. That
         server may redirect the request to another server.

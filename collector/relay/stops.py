@@ -47,7 +47,7 @@ from collector.files import whole_file
 from collector.relay.forward import CollectorUnavailableError
 
 LISTED_FOR_S: Final = 86_400
-"""How long the collector must have listed a stop before the relay announces it, in seconds."""
+"""How long, in seconds, the collector must list a stopped metric before the relay announces it."""
 
 MAX_FILE_BYTES: Final = 65_536
 """The maximum number of bytes in the file that lists the stopped metrics."""
@@ -60,19 +60,19 @@ _log = logging.getLogger(__name__)
 
 @dataclass(frozen=True, slots=True)
 class Stops:
-    """A relay's knowledge of stopped metrics.
+    """The stopped metrics that a relay knows.
 
     Attributes:
-        handed_out: the stops that every device receives, the earliest first.
-        listed_since: for each stop that is not announced yet, the start (Unix seconds) of the
-            period in which every reading has listed the stop.
+        handed_out: the stopped metrics that every device receives, the earliest first.
+        listed_since: for each stopped metric that is not announced yet, the time (Unix seconds)
+            since which every reading of the registry has listed the metric.
     """
 
     handed_out: tuple[MetricEdition, ...] = ()
     listed_since: Mapping[MetricEdition, int] = field(default_factory=dict)
 
     def after(self, listed: Iterable[MetricEdition], now_s: int) -> Stops:
-        """Return the relay's knowledge after reading a registry that lists the stops ``listed``.
+        """Return the updated object after reading a registry that lists ``listed`` as stopped.
 
         ``now_s`` is the time of the reading, in Unix seconds. If the clock was set back, the
         waiting time of `LISTED_FOR_S` begins again.
@@ -82,9 +82,9 @@ class Stops:
         return replace(self, listed_since=since).handing_out(confirmed)
 
     def handing_out(self, more: Iterable[MetricEdition]) -> Stops:
-        """Return the relay's knowledge after the announcement of more stops.
+        """Return the updated object after the relay has announced more stopped metrics.
 
-        Stops beyond the maximum length of the list are not announced.
+        Metrics beyond the maximum length of the list are not announced.
         """
         handed_out = self.handed_out
         for stop in more:
@@ -95,11 +95,11 @@ class Stops:
         return Stops(handed_out, waiting)
 
     def without_room(self, now_s: int) -> list[MetricEdition]:
-        """Return the stops that are due to be announced, but for which the list has no space."""
+        """Return the metrics that are due to be announced, but for which the list has no space."""
         return [stop for stop, since_s in self.listed_since.items() if now_s - since_s >= LISTED_FOR_S]
 
     def encode(self) -> bytes:
-        """Return the content of the stops file."""
+        """Return the content of the file that stores the stopped metrics."""
         document = {
             "handed_out": [stopped_entry(stop) for stop in self.handed_out],
             "listed_since": {stopped_entry(stop): since_s for stop, since_s in self.listed_since.items()},
@@ -108,7 +108,7 @@ class Stops:
 
     @classmethod
     def decode(cls, content: bytes) -> Stops:
-        """Parse the content of the stops file.
+        """Parse the content of the file that stores the stopped metrics.
 
         Raises:
             ValueError: if `encode` could not have returned this content.
@@ -128,9 +128,9 @@ class Stops:
 
 
 def listed_in(document: bytes) -> list[MetricEdition]:
-    """Return the stops that a collector's registry lists.
+    """Return the stopped metrics that a collector's registry lists.
 
-    Invalid entries, stops of editions that the registry does not define, and stops beyond
+    Invalid entries, entries with editions that the registry does not define, and entries beyond
     MAX_STOPPED are left out.
 
     Raises:
@@ -177,7 +177,7 @@ def _is_read_by_devices(stops: tuple[MetricEdition, ...]) -> bool:
 
 
 class StopsFile:
-    """The file that stores the stops, and an empty lock file next to it."""
+    """The file that stores the stopped metrics, and an empty lock file next to it."""
 
     def __init__(self, path: Path) -> None:
         """Store the path. Nothing is read yet."""
@@ -208,7 +208,7 @@ class StopsFile:
     def read(self) -> Stops:
         """Return the content of the file.
 
-        If there is no file, return a `Stops` object without stops.
+        If there is no file, return an empty `Stops` object.
 
         Raises:
             ConfigError: if the file is damaged or cannot be read.
@@ -236,10 +236,10 @@ class StopsFile:
 
 
 class StopsReader:
-    """A thread that updates the list of stops.
+    """A thread that updates the list of stopped metrics.
 
     Attributes:
-        handed_out: the stops that every device receives.
+        handed_out: the stopped metrics that every device receives.
     """
 
     def __init__(
@@ -253,7 +253,7 @@ class StopsReader:
         """Read the file. The registry is not requested yet.
 
         Args:
-            file: the file that stores the stops.
+            file: the file that stores the stopped metrics.
             get_registry: returns the collector's registry, or raises CollectorUnavailableError.
             clock: returns Unix seconds.
             uniform: the source of random times, a function that returns a random float between its

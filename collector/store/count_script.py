@@ -1,7 +1,7 @@
 """The script that counts an upload in one atomic step.
 
 If the store remembers the upload's id, the script counts nothing. Otherwise, the script adds the
-accepted reports to their tallies and stores the id, both or neither.
+accepted reports to their tallies and stores the id. Either both happen, or neither.
 
 If no report of an upload is accepted, the store keeps nothing of the upload. An id expires a day
 after the last window of the counted reports has closed.
@@ -129,7 +129,7 @@ COUNTED, DUPLICATE, OVER_QUOTA, LATE = b"cdql"
 
 * COUNTED: every accepted report was counted.
 * DUPLICATE: the upload was counted before. The bytes that `pack` returned then follow.
-* OVER_QUOTA: the upload would exceed its allowance. Nothing was counted.
+* OVER_QUOTA: the upload would exceed the allowance of its key. Nothing was counted.
 * LATE: windows of the upload were closed early. Nothing was counted, and the names of these windows
   follow.
 """

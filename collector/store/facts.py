@@ -7,8 +7,8 @@ The *facts* are basic properties of the store, such as the number of its shards 
 The schema number changes only if older versions of Hearsay would misread the stored data.
 
 At first use, the store's name is written to every shard. A shard that is emptied or replaced later
-lacks the name. Once the facts say that every shard has received the name, a shard without the name
-is considered lost.
+lacks the name. Once the facts record that every shard has received the name, a shard without the
+name is considered lost.
 """
 
 from __future__ import annotations
@@ -100,7 +100,7 @@ def shards_to_name(facts: Mapping[str, str], shard_names: Sequence[str | None]) 
 
 
 def require_facts(facts: Mapping[str, str], shard_names: Sequence[str | None]) -> None:
-    """Refuse a store that has lost its facts, although a shard has the store's name.
+    """Refuse a store that has lost its facts (basic properties), although a shard has its name.
 
     A new store gets its facts before its shards get the name. Therefore read the facts after the
     names of the shards.

@@ -86,7 +86,7 @@ def app_of(store: Shards) -> str | None:
 def require_app(owner: str | None, app: str) -> None:
     """Refuse a store whose app, ``owner``, is not ``app``.
 
-    ``owner`` is None if the app is unknown.
+    If ``owner`` is None, the app is unknown, and the store is accepted.
 
     Raises:
         ConfigError: if the apps differ.

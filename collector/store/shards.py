@@ -153,7 +153,7 @@ class Shards:
         self._expected_name = ""
 
     def adopt(self, facts: Mapping[str, str]) -> None:
-        """Use the store with these facts, and from now on refuse every other store."""
+        """Use the store with these properties, and from now on refuse every other store."""
         name = facts[NAME_FIELD] if NAMED_FIELD in facts else ""
         self.layout = self.layout._replace(shards=int(facts[SHARDS_FIELD]), name=name)
         self._expected_name = name
@@ -172,7 +172,7 @@ class Shards:
         return self.router.ask(PackedCommand.packed(keys.prefix(shard), *command))
 
     def run_on_facts(self, *command: str | bytes | int) -> Any:  # noqa: ANN401 the type depends on the command
-        """Return the response to a command on the store's facts."""
+        """Return the response to a command on the store's basic properties (see `keys.STORE`)."""
         return self.router.ask(PackedCommand.packed(keys.STORE, *command))
 
     def ask(self, shards: Iterable[int], command: Command, answered: Answered | None = None) -> list[Any]:
@@ -236,7 +236,7 @@ class Shards:
         self.ask(shards, lambda shard: even_when_full("SET", keys.of_shard(shard, keys.NAME), name, "NX"))
 
     def facts(self) -> dict[str, str]:
-        """Return the store's facts (see `keys.STORE`). An unused store has no facts."""
+        """Return the store's basic properties (see `keys.STORE`). An unused store has none."""
         return _decoded(self.run_on_facts("HGETALL", keys.STORE))
 
     def own_editions(self) -> dict[str, str]:

@@ -71,7 +71,7 @@ def lost_words(lost: Iterable[str]) -> str:
 
 
 def folded(tallies: Iterable[StoredTally], known: OwnEditions) -> Iterator[StoredTally]:
-    """Yield the tallies that readers may get, with small strata folded.
+    """Yield the tallies that readers may get, with small strata merged ("folded").
 
     ``known`` contains the editions that the store remembers, and those of the registry.
     """
@@ -84,7 +84,7 @@ def folded(tallies: Iterable[StoredTally], known: OwnEditions) -> Iterator[Store
 
 
 def _folded_by_metric(tallies: list[StoredTally], known: OwnEditions) -> Iterator[StoredTally]:
-    """Fold the tallies of one metric in a window, separately for each definition of the metric.
+    """Merge the small strata of one metric in a window, separately for each metric definition.
 
     If a metric was changed, the old and the new definition have the same name.
     """
@@ -96,7 +96,7 @@ def _folded_by_metric(tallies: list[StoredTally], known: OwnEditions) -> Iterato
 
 
 def _folded(tallies: list[StoredTally], own_edition: str) -> Iterator[StoredTally]:
-    """Yield the tally of a metric's others, then those of its large strata, sorted by edition."""
+    """Yield the tally of a metric's "others", then those of its large strata, sorted by edition."""
     others = [tally for tally in tallies if tally.edition == own_edition]
     strata = sorted((tally for tally in tallies if tally.edition != own_edition), key=_size)
     while strata and not (_is_shown(strata[0]) and _are_enough(others)):
@@ -112,7 +112,7 @@ def _is_shown(stratum: StoredTally) -> bool:
 
 
 def _are_enough(others: list[StoredTally]) -> bool:
-    """Whether the others have no reports, or enough reports to hide each folded stratum."""
+    """Whether ``others`` has no reports, or enough reports to hide each stratum in it."""
     reports = sum(map(_reports, others))
     return reports == 0 or reports >= LEAST_REPORTS
 
