@@ -87,7 +87,10 @@ ok, warning, failed = (partial(CheckResult, level) for level in Level)
 
 
 def check_access(path: Path, registry: Registry | None) -> Iterator[CheckResult]:
-    """Yield the results for an access file. Compare its metrics with a registry, if given."""
+    """Yield the results for an access file.
+
+    If ``registry`` is given, check that it defines the metrics in the access file.
+    """
     try:
         access = load_access(path)
     except ConfigError as error:

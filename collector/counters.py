@@ -186,7 +186,7 @@ class WorkerCounters:
                     cells[_CELL[REPORTS, refusal]] += 1
 
     def observe(self, operation: str, elapsed_ns: int) -> None:
-        """Count a request of an operation, with its duration."""
+        """Count a request to an operation, and the request's duration."""
         first = _HISTOGRAM.get(operation, _HISTOGRAM[OTHER])
         with self._lock:
             self._cells[first + bisect_left(_BUCKETS_NS, elapsed_ns)] += 1

@@ -10,7 +10,7 @@ class ConfigError(HearsayError):
 
 
 class OptionError(ConfigError):
-    """A command line is invalid on any machine and with any store."""
+    """The command line itself is invalid, independently of the machine and the store."""
 
 
 class StoreUnavailableError(HearsayError):

@@ -59,10 +59,10 @@ class TallyLabel(NamedTuple):
 
 
 class Allowance(NamedTuple):
-    """The number of reports that one upload key or relay key may send on one UTC day.
+    """The number of reports that the keys with one name may send together on one UTC day.
 
     Attributes:
-        name: the name of the key.
+        name: the name of the keys.
         limit: the maximum number of reports, at least 1.
         expires_at: the end of the UTC day in Unix seconds.
     """

@@ -137,7 +137,10 @@ class StoreReader:
         return "; ".join(servers)
 
     def buckets(self, shard: int) -> Iterator[StoredBucket]:
-        """Yield a shard's buckets of remembered uploads. Each is read at a different time."""
+        """Yield a shard's buckets of remembered uploads.
+
+        Each bucket is read at a different time.
+        """
         cursor = b"0"
         while True:
             cursor, page = self.store.run(shard, "EVAL_RO", READ_BUCKETS, 1, keys.prefix(shard), cursor, keys.IDS)

@@ -1,4 +1,7 @@
-"""The collector's command line with its error messages, and ``hearsay-collector key``."""
+"""The collector's command line and its error messages.
+
+Two small commands, ``key`` and ``completion``, are also in this module.
+"""
 
 from __future__ import annotations
 

@@ -133,7 +133,7 @@ def _check_file(file: StopsFile) -> None:
 
 
 def _check_collector(config: RelayConfig) -> None:
-    """Send an empty batch to find out whether the key is wrong.
+    """Send an empty batch to find out whether the relay key is wrong.
 
     If the collector is down, only log a warning. The collector may start later.
     """

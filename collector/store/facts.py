@@ -27,13 +27,13 @@ SCHEMA_FIELD, SHARDS_FIELD, NAME_FIELD = "schema", "shards", "name"
 """Fields of the store's facts, written at first use; see `keys`."""
 
 GRACE_FIELD, COPIES_FIELD = "grace", "copies"
-"""Fields with the settings of the collector that started last."""
+"""Fields of the store's facts with the settings of the collector that started last."""
 
 APP_FIELD = "app"
-"""The field with the name of the app to which the store belongs."""
+"""The field of the store's facts with the name of the app to which the store belongs."""
 
 NAMED_FIELD, NAMED = "named", "1"
-"""A field and its value, which are written once every shard has received the store's name."""
+"""A field of the store's facts and its value, written once every shard has the store's name."""
 
 IMPORTING, IMPORTED = "importing", "imported"
 """The fields that contain a backup's SHA-256 digest, during the import and after the import."""

@@ -190,7 +190,7 @@ def require_grace(store: RedisStore, facts: Mapping[str, str], grace_s: int) -> 
     again.
 
     Raises:
-        ConfigError: if the new grace period is longer and a window is open.
+        ConfigError: if ``grace_s`` exceeds the previous grace period, and a window is open.
     """
     before = int(facts.get(GRACE_FIELD, grace_s))
     open_windows = store.tallied_windows() - store.closed_windows()
@@ -205,7 +205,7 @@ def agree_on_settings(store: RedisStore, grace_s: int, copies: int) -> None:
     """Write a collector's settings to its store, where later collectors and commands read them.
 
     Raises:
-        ConfigError: if the grace period is longer than before, and a window is open.
+        ConfigError: if ``grace_s`` exceeds the previous grace period, and a window is open.
     """
     require_grace(store, store.facts(), grace_s)
     settings = (GRACE_FIELD, grace_s, COPIES_FIELD, copies)

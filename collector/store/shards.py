@@ -53,7 +53,7 @@ class Logs:
         return any(self._ask(address, _has_failed) for address in self._connections.servers())
 
     def _ask(self, address: Address, query: Callable[[Connection], bool]) -> bool:
-        """Call a function with a connection to a server. Return False if there is no response."""
+        """Call ``query`` with a connection to a server. Return False if there is no response."""
         with contextlib.suppress(RedisError), self._connections.briefly(address) as connection:
             return query(connection)
         return False
@@ -272,7 +272,7 @@ class Shards:
         )
 
     def ask_servers(self, query: Callable[[Connection], Answer]) -> list[Answer]:
-        """Call a function with a new connection to each server, including replicas."""
+        """Call ``query`` with a new connection to each server, including replicas."""
         return self._connections.ask_every_server(query)
 
     def logs(self) -> Logs:
