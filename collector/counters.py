@@ -93,7 +93,7 @@ OTHER = "other"
 BUCKETS_S = (0.0005, 0.001, 0.002, 0.005, 0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1.0, 2.0, 5.0)
 """The upper bounds, in seconds, of the buckets in the histogram of request durations.
 
-The last bound is the time limit for a response of the store.
+The last bound is the time limit for a response from the store.
 """
 
 OPERATION_NAMES = (*(operation.name for operation in OPERATIONS), OTHER)

@@ -33,8 +33,8 @@ The store files an upload's id under one of the upload's windows. The collector'
 the window. A device may send the same upload to two collectors. To count nothing twice, the store
 searches for the id under every window that a clock within this difference may have chosen.
 
-Searching a window takes as long as counting a report. With this limit, the store searches at most
-about thirty of an upload's windows.
+Searching under one window takes as long as counting a report. With this limit, the store searches
+under at most about thirty of an upload's windows.
 """
 
 RULINGS = 4096

@@ -45,7 +45,7 @@ class WindowVerdicts(NamedTuple):
 
 
 class OwnClockWatch:
-    """Suspects the clock once SUSPICIOUS consecutive reports were refused for their windows.
+    """Suspects the clock once the windows of SUSPICIOUS consecutive reports were not open.
 
     Refused reports are consecutive if no check between them found an accepted report. The log says
     when the suspicion begins and ends.

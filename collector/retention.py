@@ -3,8 +3,8 @@
 Only tallies of closed windows are retired. The windows remain closed, so later reports are refused
 and cannot recreate a tally. Upload ids expire by themselves.
 
-Each shard has a part of a tally. So that no reader adds up only some of the parts, a retirement has
-two steps. First, the tally's name is removed from the index of every shard; then the counts are
+Each shard has a part of every tally. So that no reader adds up only some of the parts, a retirement
+has two steps. First, the tally's name is removed from the index of every shard; then the counts are
 deleted. After reading a tally, a reader checks the index again. If the tally is still in the index,
 its counts were complete.
 

@@ -47,7 +47,7 @@ _log = logging.getLogger(__name__)
 WORKER_STOP_S = 10
 """How long a worker may take to finish its requests, in seconds.
 
-The time limit for one response of the store is shorter.
+The time limit for one response from the store is shorter.
 """
 
 MAX_CONNECTIONS = 512

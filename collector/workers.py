@@ -38,7 +38,7 @@ POLL_S = 0.05
 SIGNAL_POLL_S = 1.0
 
 ANSWER_TIMEOUT_S = 5.0
-"""The time limit of a readiness check (seconds), the same as for a response of the store."""
+"""The time limit of a readiness check (seconds), the same as for a response from the store."""
 
 HTTP1 = HTTP1Settings(header_read_timeout=15_000, max_buffer_size=MAX_UPLOAD_BYTES)
 """The limits on the resources that a connection may use.

@@ -127,7 +127,7 @@ class ErrorReportingGroup(click.Group):
             raise click.ClickException(f"{error.filename} cannot be used: {error.strerror}") from error
 
     def _context_of_subcommand(self, ctx: click.Context) -> click.Context:
-        """Return the context of the subcommand. click prints its usage before an error."""
+        """Return the context of the subcommand, whose usage click prints before an error."""
         name = ctx.invoked_subcommand or ""
         subcommand = self.get_command(ctx, name)
         return ctx if subcommand is None else click.Context(subcommand, ctx, name)

@@ -22,7 +22,7 @@ def open_store(data_dir: Path, redis_url: str | None, *, is_cluster: bool) -> Re
     """Open a collector's store for a command that reads or changes the store.
 
     Without a ``redis_url``, the store is the embedded store of the collector that is running on
-    ``data_dir``. The command's writes are as durable as reports: the store has recorded the
+    ``data_dir``. The command's writes are as durable as reports, because the store has recorded the
     --durability and --copies of the collector that started last.
 
     Raises:

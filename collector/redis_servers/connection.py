@@ -1,7 +1,7 @@
 """Connections to a server, the commands that they send, and the meaning of the server's errors.
 
-The collector checks a server's settings and store when it opens a connection. A connection of
-redis-py would reconnect by itself, perhaps to another server. The connections in this module never
+The collector checks a server's settings and store when it opens a connection. A redis-py connection
+would reconnect by itself, perhaps to another server. The connections in this module never
 reconnect.
 
 redis-py passes every parameter of a URL to the connection as an argument. Some arguments must not
@@ -139,7 +139,7 @@ class TooFewCopiesError(RedisError):
 
 
 def unavailable(error: RedisError | ConfigError) -> StoreUnavailableError:
-    """Translate a server's error into an error of the collector."""
+    """Translate a server's error into one of the collector's errors."""
     if isinstance(error, (ConfigError, TooFewCopiesError)):
         return StoreUnavailableError(str(error))
     if isinstance(error, OutOfMemoryError):

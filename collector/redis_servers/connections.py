@@ -170,7 +170,7 @@ class Connections:
         return listed._replace(number=max(self._promise.copies, listed.number - given_up))
 
     def redirected(self, source: Address, error: AskError) -> Address:
-        """Return the address to which a server redirects.
+        """Return the address to which a server redirects a command.
 
         A redirection without a host refers to the host of the redirecting server.
         """

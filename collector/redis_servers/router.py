@@ -1,4 +1,4 @@
-"""Sends commands to the servers that have their keys, on a single server or a cluster.
+"""Sends each command to the server that has the command's keys, even on a cluster.
 
 The router learns the locations of keys from the cluster's redirections, and forgets the locations
 if a node is lost. While a slot moves, commands for the slot's keys are retried for about a second.
@@ -41,7 +41,7 @@ broken."""
 ASKING = PackedCommand.packed("", "ASKING").command
 
 Answered: TypeAlias = dict[tuple[Address, Connection], set[str]]
-"""The tags of the commands that a server answered, by server and connection.
+"""The tags of the commands that a server answered, grouped by server and connection.
 
 See `PackedCommand` for tags.
 """

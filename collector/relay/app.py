@@ -8,7 +8,7 @@ list of stopped metrics.
 An attacker may announce a body and withhold it, to occupy a connection and memory. Therefore each
 body has a time limit, and the number of arriving bodies is limited. If too many bodies are
 arriving, the relay gives up the body that began first, but only once this body has had MOMENT_S
-seconds. The bodies of devices arrive within moments, so devices lose no uploads.
+seconds. Bodies from devices arrive within moments, so devices lose no uploads.
 """
 
 from __future__ import annotations

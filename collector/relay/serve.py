@@ -28,10 +28,13 @@ if TYPE_CHECKING:
 _log = logging.getLogger(__name__)
 
 SPARE_CONNECTIONS = 1024
-"""The number of connections for arriving bodies, refused uploads and health checks."""
+"""The number of connections in addition to one for each held upload.
+
+These connections are for arriving bodies, refused uploads and health checks.
+"""
 
 SPARE_FILES = 128
-"""The number of open files in addition to connections of devices."""
+"""The number of files that may be open in addition to the connections."""
 
 
 def serve(config: RelayConfig) -> None:

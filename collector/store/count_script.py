@@ -9,8 +9,8 @@ after the last window of the counted reports has closed.
 Next to the id, the script stores which reports were counted, but not why the others were refused.
 If the upload is sent again, the collector determines the reasons again.
 
-The ids are stored in *buckets*, sorted sets of limited size. All buckets for the same end of a
-window form a tree, which comments in the script explain.
+The ids are stored in *buckets*, sorted sets of limited size. All buckets of windows with the same
+end form a tree, which comments in the script explain.
 """
 
 from __future__ import annotations

@@ -77,7 +77,7 @@ def require_usable(facts: Mapping[str, str], purpose: Purpose = Purpose.USE) -> 
 
 
 def promise_of(facts: Mapping[str, str]) -> Promise:
-    """Return the durability setting of the collector that started last, by default ``fsync``."""
+    """Return the durability of the collector that started last: ``replicated`` or ``fsync``."""
     copies = int(facts.get(COPIES_FIELD, 0))
     return Promise(Durability.REPLICATED if copies else Durability.FSYNC, copies)
 

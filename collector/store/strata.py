@@ -46,7 +46,7 @@ def own_editions(registry: Registry) -> OwnEditions:
 def lost_editions(store: RedisStore, registry: Registry, *, now_s: float, grace_s: int) -> list[str]:
     """Return the editions that have tallies in open windows but are not defined in a registry.
 
-    Each edition is written METRIC:EDITION. Devices may still send reports of these editions.
+    Each edition is written METRIC:EDITION. Devices may still send reports for these editions.
     """
     known, closed = own_editions(registry), store.closed_windows()
     names = {name.rpartition(":")[::2] for name in store.index()}
