@@ -306,7 +306,6 @@ class EmbeddedStore:
 
 
 def _described(status: int) -> str:
-    """Describe the exit status of a process, as `subprocess` reports it."""
     if status >= 0:
         return f"with exit code {status}"
     try:

@@ -105,7 +105,7 @@ def agree_on_app(store: Shards, app: str, *, renames: bool = False) -> None:
     With ``renames``, replace the recorded name.
 
     Raises:
-        ConfigError: if the store belongs to another app, and ``renames`` is false.
+        ConfigError: if the store belongs to an app other than ``app``, and ``renames`` is false.
     """
     store.run_on_facts("HSET" if renames else "HSETNX", keys.STORE, APP_FIELD, app)
     require_app(app_of(store), app)

@@ -32,7 +32,8 @@ from collector.store.store_protocol import OwnEditions, StoredTally
 LEAST_REPORTS: Final = 100
 """The minimum number of reports of a stratum that is shown.
 
-With fewer reports, intervals would be useless, and people in the stratum could be recognized.
+With fewer reports, confidence intervals would be useless, and people in the stratum could be
+recognized.
 """
 
 
