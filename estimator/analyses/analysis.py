@@ -1,15 +1,15 @@
-"""The analysis of a metric: its estimates, plans, rehearsals, and limits for fabricated reports.
+"""The analysis of a metric: estimates, plans, rehearsals, and the effect of fabricated reports.
 
-Each shape of answers has a subclass of `Analysis`. Only these subclasses depend on the metric's
-kind and channel.
+`Analysis` has a subclass for each shape of answers, such as labels, numbers or texts. Only these
+subclasses depend on the metric's kind and channel.
 
 Terms of this package:
 
 * *input*: a device encodes its answer as an input from 0 to k - 1.
 * *channel*: a mechanism with its parameters. The channel draws a symbol for an input.
 * *symbol*: a number from 0 to m - 1. The device reports the symbol.
-* *score*: a number for each symbol. The mean score of all reports is an unbiased estimate of a
-  figure.
+* *score*: a number for each symbol. The mean score of all reports is an unbiased estimate, for
+  example of a share or a mean.
 """
 
 from __future__ import annotations
@@ -96,7 +96,7 @@ class Analysis(ABC, Generic[K]):
         mean_name: the name of the mean in reports, such as "mean size".
         compares_groups: whether the metric compares the means of groups of devices.
         takes_candidates: whether the analyst may list texts to estimate.
-        observation: the features and the label of a model. None for other kinds.
+        observation: the features and the label of a model. None unless the metric is a model.
     """
 
     mean_name: ClassVar[str] = "mean"
@@ -142,7 +142,7 @@ class Analysis(ABC, Generic[K]):
 
     @property
     def labels(self) -> Sequence[Label]:
-        """The answers with reported shares, in order. () if no shares are reported."""
+        """The answers whose shares are estimated, in order. () if no shares are estimated."""
         return ()
 
     @property
@@ -152,12 +152,15 @@ class Analysis(ABC, Generic[K]):
 
     @property
     def alerts(self) -> Mapping[str, FigureKey]:
-        """The figures that alerts may watch, keyed by their notation, such as ``share[VALUE]``."""
+        """The estimates that alerts may watch.
+
+        Each key is the notation in an alert, such as ``share[VALUE]``.
+        """
         return {}
 
     @property
     def has_distribution(self) -> bool:
-        """Whether the report contains quantiles and shares of ranges."""
+        """Whether quantiles and the shares of ranges are estimated."""
         return False
 
     @property
@@ -172,7 +175,7 @@ class Analysis(ABC, Generic[K]):
 
     @property
     def mean_statistic(self) -> str:
-        """The name of the mean's statistic."""
+        """The `mean_name`, with underscores instead of spaces."""
         return self.mean_name.replace(" ", "_")
 
     def fitting(self, texts: Sequence[str]) -> list[str]:  # noqa: ARG002 used for texts
@@ -183,12 +186,12 @@ class Analysis(ABC, Generic[K]):
     def scale(self) -> Floats:
         """The position of each input on a scale from 0 to 1.
 
-        The mean answer is the mean position.
+        The mean of the devices' positions is the mean answer on this scale.
         """
         return np.array([0.0, 1.0])
 
     def contrast_by(self, inverse: Inverse) -> Contrast:
-        """Return the scores of the symbols for the mean answer.
+        """Return a score for each symbol. The mean score of all reports estimates the mean answer.
 
         ``inverse`` is the inverse of the channel, or of the last step of the channel.
         """
@@ -198,7 +201,7 @@ class Analysis(ABC, Generic[K]):
 
     @property
     def squares(self) -> Squares | None:
-        """The mean squared score of one report, for each share. None if no shares are reported."""
+        """The mean squared score of a report, for each share. None if no shares are estimated."""
         return None
 
     @property
@@ -284,10 +287,10 @@ class Analysis(ABC, Generic[K]):
         return np.zeros_like(means)
 
     def shares_of_groups(self, shares: Floats, reports: int) -> tuple[Floats, Floats]:  # noqa: ARG002 used for pairs
-        """Return the share of each pair's group, and the standard error of this share.
+        """Return, for each answer, the share of its group and the standard error of this share.
 
-        Both results have shape (pairs,). ``shares`` contains the share of each pair of a group and
-        a value.
+        An answer is a pair of a group and a value. ``shares`` contains the share of each pair. Both
+        results have shape (pairs,).
 
         Raises:
             TypeError: unless answers are pairs.
@@ -296,7 +299,10 @@ class Analysis(ABC, Generic[K]):
 
     @property
     def text_tails(self) -> TextTails | None:
-        """The probabilities of extreme errors in texts' shares. None unless answers are texts."""
+        """The probabilities of extreme errors in the estimated shares of texts.
+
+        None unless answers are texts.
+        """
         return None
 
     @property
@@ -312,10 +318,10 @@ class Analysis(ABC, Generic[K]):
         return None
 
     def clips(self, people: Numbers, reports: int) -> tuple[Clip, ...]:  # noqa: ARG002 used for numbers
-        """Return the best narrower range for a number, and some other narrower ranges.
+        """Return the range that gives the mean the smallest error, and other ranges to compare.
 
-        Return () if the full range is about as good as the best range. ``reports`` is the expected
-        number of reports in a window.
+        Return () if the metric's own range is about as good as the best range. ``reports`` is the
+        expected number of reports in a window.
         """
         return ()
 
@@ -323,7 +329,7 @@ class Analysis(ABC, Generic[K]):
 
     @property
     def extremes(self) -> tuple[Floats, Floats]:
-        """The smallest and the largest score of a report, for each share and then for the mean."""
+        """The smallest and the largest score of a report, for each share and for the mean."""
         return np.zeros(0), np.zeros(0)
 
     # rehearsals

@@ -1,6 +1,6 @@
 """Shares and means, for metrics with one channel input for each answer.
 
-Arrays have one row for each tally, because numpy processes a hundred rows about as fast as one.
+Arrays have one row for each tally, because numpy processes a hundred rows about as fast as one row.
 """
 
 from __future__ import annotations
@@ -68,7 +68,7 @@ class OneSymbol(Analysis[K]):
 
     @abstractmethod
     def figures(self, counts: Counts, reports: Counts, family: int = 1) -> Iterator[tuple[FigureGroup, ...]]:
-        """Yield the shares and the mean of each tally, as far as the metric has them.
+        """Yield the figures of each tally: shares, a mean, or both, depending on the metric.
 
         Args:
             counts: the count of each symbol, shape (tallies, m).
@@ -138,7 +138,7 @@ class OneOfLabels(OneSymbol[K]):
 
     @property
     def points(self) -> Floats | None:
-        """The coordinates of the answers for clustering, shape (k, d). None if there are none."""
+        """The coordinates of the answers for clustering, shape (k, d). None without coordinates."""
         positions = self.positions
         return positions[:, np.newaxis] if positions is not None and len(self.labels) == len(positions) else None
 
@@ -198,7 +198,7 @@ class OneOfLabels(OneSymbol[K]):
 
     @property
     def more_intervals(self) -> int:
-        """The number of intervals in one tally, apart from shares and the mean."""
+        """The number of a tally's intervals that belong neither to a share nor to the mean."""
         return 0
 
     def more(self, estimated: MetricEstimate, counts: Counts, request: Request, family: int) -> MetricEstimate:
@@ -249,7 +249,7 @@ class OneOfLabels(OneSymbol[K]):
 
     @property
     def squares(self) -> Squares | None:
-        """The mean squared score of one report, for each share."""
+        """The mean squared score of a report, for each share."""
         return self.inverse.squares(self.metric.channel.inputs)
 
     @property
@@ -265,7 +265,7 @@ class OneOfLabels(OneSymbol[K]):
 
     @property
     def extremes(self) -> tuple[Floats, Floats]:
-        """The smallest and the largest score of a report, for each share and then for the mean."""
+        """The smallest and the largest score of a report, for each share and for the mean."""
         inputs = self.metric.channel.inputs
         ends = [
             np.broadcast_to(self.factor * end, inputs)[: len(self.metric.labels)] for end in self.inverse.extremes()
@@ -378,7 +378,7 @@ class MembersInPairs(MembersOfSet):
     def covariance(self, sample: Sample, shares: Figures) -> Floats:  # noqa: ARG002 used for other labels
         """Return the covariance matrix of the shares, from the observed scores of the reports.
 
-        The estimated shares do not determine the probability of each block.
+        ``shares`` is not used, because shares do not determine the probability of each block.
         """
         covariance: Floats = np.cov(sample.scores, fweights=sample.counts, bias=True) / sample.reports
         return covariance
@@ -407,7 +407,7 @@ class MembersAsked(MembersOfSet):
 
     @property
     def factor(self) -> float:
-        """1, because the share of yes about a value is the share of sets that contain the value."""
+        """1, because the share of "yes" for a value is the share of sets with this value."""
         return 1.0
 
     @property
@@ -417,9 +417,9 @@ class MembersAsked(MembersOfSet):
 
     @property
     def scale(self) -> Floats:
-        """The factor by which each value's share is multiplied for the mean size.
+        """The weight of each value's share in the mean size.
 
-        The unit of the mean size is the maximum size.
+        The mean size is expressed as a fraction of the maximum size.
         """
         return np.full(len(self.kind.values), 1 / self.kind.max_items)
 

@@ -1,9 +1,9 @@
-"""The best clip of a number: an upper end of the range that balances bias and noise.
+"""The best clip of a number: the upper end of its range that gives the mean the smallest error.
 
-Answers above the clip count as the clip. The mean of clipped answers is biased. The noise of the
-mean grows with the width of the range. For a skewed distribution, a narrower range therefore often
-gives a smaller error. The search for the best clip needs the distribution of answers, for example
-from a pilot window.
+Answers above the clip are replaced by the clip, which biases the mean. The noise of the mean grows
+with the width of the range. For a skewed distribution, clipping therefore often gives a smaller
+total error. The search for the best clip needs the distribution of answers, for example from a
+pilot window.
 """
 
 from __future__ import annotations
@@ -42,9 +42,9 @@ WORTH: Final = 0.9
 BODY, TAIL = 0.5, 0.97
 """Two quantiles of a pilot window, which determine the extrapolated tail of the distribution.
 
-Beyond ``TAIL``, the distribution is assumed to fall exponentially, at the same rate as between the
-two quantiles. There, the estimated distribution is mostly noise. This noise would make the
-suggested range far too wide.
+Beyond ``TAIL``, the estimated distribution is mostly noise, which would make the suggested range
+far too wide. There, the distribution is assumed to fall exponentially instead, at the same rate as
+between the two quantiles.
 """
 
 ROUND: Final = Context(prec=2, rounding=ROUND_CEILING)
@@ -85,7 +85,7 @@ class Numbers(NamedTuple):
 
 
 def clips_of(ends: tuple[float, float], people: Numbers, decoder: Decoder, reports: int) -> tuple[Clip, ...]:
-    """Return the best narrower range for a number, and some other narrower ranges.
+    """Return the range that gives a number's mean the smallest error, and other ranges to compare.
 
     Return () if the full range is about as good as the best range. ``ends`` are the ends of the
     full range, and ``reports`` is the expected number of reports in a window.
@@ -101,7 +101,7 @@ def clips_of(ends: tuple[float, float], people: Numbers, decoder: Decoder, repor
 
 
 def quantile(people: Numbers, share: float) -> float:
-    """Return the smallest value that at least this share of people do not exceed."""
+    """Return the smallest value v for which at least ``share`` of the answers are at most v."""
     reached = int(np.searchsorted(np.cumsum(people.weights), share))
     return float(people.values[min(people.values.size - 1, reached)])
 

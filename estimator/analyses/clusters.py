@@ -4,13 +4,14 @@ Weighted k-means finds the clusters. Each possible answer is a point, and the es
 answer is the weight of the point. A number is represented by the middle of its histogram bin.
 Clusters are computed from the tally alone, so they cost no privacy budget.
 
-* k-means: Lloyd 1982, "Least squares quantization in PCM". The starts are drawn with k-means++
-  (Arthur & Vassilvitskii 2007) and a fixed seed. The start with the smallest sum of squared
-  distances from the centers is used.
-* The number of clusters: the number with the largest average silhouette width of the answers, each
-  weighted by its share (Rousseeuw 1987, "Silhouettes"). If this average is below .7, all answers
-  form one cluster. Kaufman & Rousseeuw 1990, "Finding groups in data", table 4 of chapter 2, call a
-  structure strong from .7. Evenly spread answers have a silhouette width of .55.
+* k-means: Lloyd 1982, "Least squares quantization in PCM". Several sets of initial centers are
+  drawn with k-means++ (Arthur & Vassilvitskii 2007) and a fixed seed. The result with the smallest
+  sum of squared distances from the centers is used.
+* The number of clusters: the number that maximizes the average silhouette width (Rousseeuw 1987,
+  "Silhouettes"). In this average, each answer is weighted by its share. If this average is below
+  .7, all answers form one cluster. Kaufman & Rousseeuw 1990, "Finding groups in data", table 4 of
+  chapter 2, consider an average above .7 strong. For comparison, evenly spread answers have an
+  average of .55.
 * Two people with the same answer: their assumed distance is a third of the smallest distance
   between different answers. A distance of 0 would make each answer a cluster of its own.
 * Stability: tallies are drawn from the fitted distribution (resampled) and clustered again. The
@@ -47,7 +48,7 @@ MOST_ROUNDS = 100
 """The maximum number of rounds of k-means."""
 
 SEED = 1
-"""The fixed seed of the starts. A tally has the same clusters in every report."""
+"""The fixed seed of the starts, so that a tally has the same clusters in every report."""
 
 POINTS_OF_A_CLUSTER = 3
 """The minimum average number of points in a cluster.
@@ -70,7 +71,7 @@ NUMBERS_AT_ONCE = 2**16
 """The maximum number of symbol counts in a batch of resampled tallies."""
 
 SEED_OF_RESAMPLES = 2
-"""The fixed seed of the resampled tallies. A tally has the same stabilities in every report."""
+"""The fixed seed of the resampled tallies, so that stabilities are the same in every report."""
 
 
 def clusters_of_histogram(histogram: Histogram, counts: Counts, fit: Fit) -> Clusters:
@@ -113,7 +114,7 @@ def clusters_of_values(
         likeliest: the maximum-likelihood shares of the inputs, shape (k,).
 
     Returns:
-        The clusters, or None if there are no points or too many values.
+        The clusters. None if ``points`` is None or has more than `MOST_POINTS` rows.
     """
     if points is None or len(points) > MOST_POINTS:
         return None
@@ -154,7 +155,7 @@ class Values:
     counts: Counts
 
     def share(self, members: Members) -> tuple[float, float]:
-        """Return the confidence interval of the total share of some values, within 0..1."""
+        """Return the confidence interval of the total share of the values ``members``."""
         score = self.inverse.contrast(_indicator(members, self.size))
         low, high = (
             float(np.clip(end[0], 0.0, 1.0)) for end in limits_of(self.inverse, self.counts, score[:, np.newaxis])
@@ -162,12 +163,12 @@ class Values:
         return low, high
 
     def mean(self, members: Members, line: Floats) -> tuple[float, float]:
-        """Return the confidence interval of the mean position of the people who gave some answers.
+        """Return the confidence interval of the mean position of the people with certain answers.
 
         A position c is in the interval if these people's signed distances from c could add up to 0.
 
         Args:
-            members: the indices of the answers.
+            members: the indices of these answers.
             line: the positions of all values of the metric, in rising order, shape (k,).
         """
         first, last = float(line[members].min()), float(line[members].max())

@@ -55,7 +55,8 @@ Ends = tuple[float, float]
 FLOATS_APART: Final = 2**40
 """The maximum absolute value of a range's ends, as a multiple of the range's width.
 
-A narrower range, such as from 10**15 to 10**15 + 1, contains too few floats for a histogram.
+A range beyond this limit, such as from 10**15 to 10**15 + 1, contains too few floats for a
+histogram.
 """
 
 W = TypeVar("W", Count, Activity)
@@ -66,12 +67,12 @@ class PointOfGrid(OneSymbol[Grid]):
 
     @property
     def decoder(self) -> Decoder | None:
-        """The scores of the symbols for the mean answer. None if the grid has only two points."""
+        """The decoder that estimates the mean answer. None if the grid has only two points."""
         return decoder_of(self.metric.channel)
 
     @property
     def has_distribution(self) -> bool:
-        """Whether a distribution is estimated: whether the grid has at least three points."""
+        """Whether a distribution is estimated, which takes a grid of at least three points."""
         return self.kind.statistic != "mean" and self.decoder is not None
 
     @property
@@ -99,7 +100,10 @@ class PointOfGrid(OneSymbol[Grid]):
         )
 
     def check(self, tally: Tally) -> None:
-        """Refuse a tally that does not fit the channel, and a range too narrow for floats."""
+        """Refuse a tally that does not fit the channel.
+
+        Also refuse a range that is too narrow for floats.
+        """
         super().check(tally)
         check_range(self.kind)
 
@@ -183,7 +187,10 @@ class PointOfGrid(OneSymbol[Grid]):
 
     @property
     def extremes(self) -> tuple[Floats, Floats]:
-        """The smallest and the largest score of one report for the mean or the mean logarithm."""
+        """The smallest and the largest score of a report.
+
+        For a geometric mean, these scores are logarithms.
+        """
         decoder, (low, _) = self.decoder, self.averaged_ends
         scores = self.inverse.contrast(self.scale) if decoder is None else decoder.scores
         return low + self.width * scores.min(keepdims=True), low + self.width * scores.max(keepdims=True)
@@ -201,7 +208,7 @@ class PointOfGrid(OneSymbol[Grid]):
         return with_exponential_tail(Numbers((histogram.lows + histogram.highs) / 2, fit.smoothed))
 
     def clips(self, people: Numbers, reports: int) -> tuple[Clip, ...]:
-        """Return narrower ranges for a mean, even if the metric's statistic is not the mean."""
+        """Return candidate ranges for the mean, even if the metric's statistic is not the mean."""
         decoder = self.decoder
         if self.kind.statistic != "mean":
             asked = RequestedEpsilon.parse(as_float(self.metric.epsilon_nanos))
@@ -275,7 +282,10 @@ class DaysOfUse(CountsWithShares[Activity]):
 
     @property
     def more_intervals(self) -> int:
-        """The number of thresholds: the share at or above each threshold has an interval."""
+        """The number of thresholds.
+
+        The share of devices at or above each threshold has an interval.
+        """
         return len(self.thresholds)
 
     def more(self, estimated: MetricEstimate, counts: Counts, request: Request, family: int) -> MetricEstimate:
@@ -299,9 +309,7 @@ def check_range(kind: Grid) -> None:
     """Refuse a range that is too narrow for floats to distinguish its numbers.
 
     Raises:
-        UnfitTallyError: if the range is too narrow. The message suggests asking for the distance
-            from the low end instead.
-
+        UnfitTallyError: if the range is too narrow.
     """
     if (kind.high - kind.low) * FLOATS_APART < max(abs(kind.low), abs(kind.high)):
         raise UnfitTallyError(
@@ -382,7 +390,7 @@ def family_of(histogram: Histogram, ranges: int) -> int:
 
 
 def mean_of(histogram: Histogram, fit: Fit | None) -> float | None:
-    """Return the mean of the maximum-likelihood histogram, or None if there is no fit."""
+    """Return the mean of the maximum-likelihood histogram. Returns None if ``fit`` is None."""
     return None if fit is None else float(histogram.mean(fit.likeliest))
 
 
@@ -418,8 +426,9 @@ def _pairs(histogram: Histogram) -> list[Ends]:
 def _ranges(tally: TallyRanges, fit: Fit, ranges: Sequence[Ends], family: int) -> list[Figure]:
     """Return the share of answers within each requested range.
 
-    The ends of a requested range may lie between grid points. The share's lower limit comes from a
-    narrower range that ends at grid points. The upper limit comes from a wider range.
+    The ends of a requested range may lie between grid points. The share's lower limit is then
+    computed for the widest range between grid points inside the requested range, and the upper
+    limit for the narrowest range between grid points around it.
     """
     histogram, points = tally.ranges.histogram, tally.ranges.points
     figures = []

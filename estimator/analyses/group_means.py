@@ -7,7 +7,7 @@ The estimates follow from the shares of these pairs:
 
 * The share of a group is the sum of its pairs' shares.
 * The mean of a group is the weighted sum of its pairs' shares, divided by the group's share. The
-  weight of a pair is its point.
+  weight of a pair is the value of its grid point.
 
 The module `ratios` computes the intervals and p-values. If the interval of a group's share includes
 0, the report gives no mean for this group.
@@ -70,7 +70,10 @@ class MeansByGroup(OneSymbol[MeanByGroup]):
         return {"mean[VALUE]": FigureKey("mean_within"), "share[VALUE]": FigureKey("share")}
 
     def check(self, tally: Tally) -> None:
-        """Refuse a tally that does not fit the channel, and a range too narrow for floats."""
+        """Refuse a tally that does not fit the channel.
+
+        Also refuse a range that is too narrow for floats.
+        """
         super().check(tally)
         check_range(self.kind.second)
 
@@ -102,7 +105,7 @@ class MeansByGroup(OneSymbol[MeanByGroup]):
 
     @property
     def squares(self) -> Squares | None:
-        """The mean squared score of one report, for the share of each group."""
+        """The mean squared score of a report, for the share of each group."""
         own, other, average = zip(*map(self._squares_of_group, range(self.share_count)), strict=True)
         return Squares(self.share_count, np.array(own), np.array(other), np.array(average))
 
@@ -139,9 +142,9 @@ class MeansByGroup(OneSymbol[MeanByGroup]):
         return least * self.width if least <= 1 else None
 
     def _residual(self, group: int) -> Floats:
-        """Return the distance of each input from the middle of the range, shape (k,).
+        """Return the signed distance of each input from the middle of the range, shape (k,).
 
-        The unit is the length of the range. Inputs of other groups have distance 0.
+        The unit is the length of the range. Inputs of groups other than ``group`` have distance 0.
         """
         places = np.tile(np.linspace(-0.5, 0.5, self.kind.points), self.kind.first.size)
         residual: Floats = places * group_weights(self.kind, group)
@@ -155,8 +158,9 @@ class MeansByGroup(OneSymbol[MeanByGroup]):
     def noise_within(self, shares: Floats, means: Floats) -> Floats:
         """Return the minimum variance that fresh noise in one report adds to each group's mean.
 
-        To first order, a report from the group changes the mean by (answer - mean) / share. The
-        result assumes the answers with the least noise. If answers are permanent, the result is 0.
+        To first order, a report from the group changes the mean by (answer - mean) / share. All
+        devices are assumed to give the answers for which this noise is smallest. If answers are
+        permanent, the result is 0.
         """
         if self.metric.channel.permanent_nanos:
             return np.zeros_like(means)
@@ -244,7 +248,7 @@ def ratios_of(kind: MeanByGroup, inverse: Inverse, counts: Counts) -> tuple[Rati
 
 
 def _ends(points: int) -> Floats:
-    """Return how far each point counts as the low end and as the high end, shape (2, points).
+    """Return the fractions of each point that count as low and as high, shape (2, points).
 
     With five points, the second point counts as 3/4 low and 1/4 high.
     """

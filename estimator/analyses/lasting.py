@@ -28,7 +28,7 @@ def lasting_of_shares(channel: Channel, shares: Floats, *, of_one_value: bool) -
         channel: the channel of the metric.
         shares: the estimated shares.
         of_one_value: whether each share belongs to a single value. If a share combines several
-            values of permanent answers, the result is the largest possible variance.
+            values and answers are permanent, the result is the largest possible variance.
     """
     gap, lie = _first_step(channel)
     is_known = of_one_value or not channel.permanent_nanos
@@ -46,9 +46,9 @@ def lasting_of_members(channel: Channel, means: Floats) -> Floats:
 
 
 def least_noise_of_means(metric: Metric, places: Floats) -> Floats:
-    """Return the minimum variance of the fresh noise in a report, for each possible mean.
+    """Return the minimum variance of the fresh noise in a report, for each mean in ``places``.
 
-    The means ``places`` are on a scale from 0 to 1.
+    Means are on a scale from 0 to 1.
     """
     channel = metric.channel
     gap, _ = _first_step(channel)

@@ -20,8 +20,8 @@ from estimator.statistics.intervals import betting_intervals, binomial_intervals
 ENOUGH: Final = 30
 """The minimum number of reports for a normal interval, divided by the kurtosis of a score.
 
-Exact sums show that the interval then contains the true value at least 93% of the time, even in the
-worst case.
+Exact sums show that an interval from at least this number of reports contains the true value at
+least 93% of the time, even in the worst case.
 """
 
 REMEMBERED: Final = 16
@@ -29,7 +29,7 @@ REMEMBERED: Final = 16
 
 
 class UnbiasedScores(Protocol):
-    """Scores of symbols with E[score | x] = x for each answer x, on a scale from 0 to 1.
+    """Scores of symbols. For each answer x, from 0 to 1, the expected score is x.
 
     Source: Duchi, Jordan & Wainwright 2018, section 4.1.
     """
@@ -40,7 +40,7 @@ class UnbiasedScores(Protocol):
 
     @property
     def enough(self) -> float:
-        """The minimum number of reports for a nearly normal mean, whatever the true mean."""
+        """The number of reports from which the mean score is nearly normal, for any true mean."""
 
     def least_variance(self, means: Floats) -> Floats | float:
         """Return the minimum variance of a score, for each true mean."""
@@ -57,8 +57,8 @@ class Contrast:
         scores: the score of each symbol, shape (symbols,).
         floor: the minimum variance of a report's score if all people give the same answer.
         enough: the minimum number of reports for normal intervals. `ENOUGH` and `LEAST_NOISE` each
-            give a lower limit. With a large epsilon, all noise comes from rare reports, and a tally
-            may lack them.
+            set a lower limit. The limit from `LEAST_NOISE` matters at a large epsilon, where all
+            noise comes from rare reports that a tally may lack.
     """
 
     scores: Floats
@@ -128,8 +128,8 @@ def means_of(of_symbols: UnbiasedScores, counts: Counts, reports: Counts, family
     * Binomial: if symbols have only two different scores, the number of reports with the higher
       score is binomial.
     * Normal: otherwise, if there are at least 50 reports and one of two conditions is met. Either
-      there are at least `UnbiasedScores.enough` reports, or the variance is large. A large variance
-      is at least the variance of `FEW` answers at one end and all other answers at the other end.
+      there are at least `UnbiasedScores.enough` reports, or the variance times the number of
+      reports is at least `FEW`.
     * Betting: in all other cases. A betting interval is valid for every population, even if a tally
       lacks rare answers. For example, if 2% of people answer the high end, a tally of 50 reports
       may contain none of them.

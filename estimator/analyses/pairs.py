@@ -2,13 +2,13 @@
 
 Each device reports a pair of answers i and j. The answer i to the first metric defines a *group*,
 and the answer j to the second metric is an *outcome*. The share f_ij of each pair is estimated like
-the share of a category's value. The other figures follow from these shares and their covariance:
+the share of a category's value. The other statistics follow from these shares and their covariance:
 
 * Share within a group: the share of the pair divided by the share of the group. Fieller's method
   gives the interval (1954, "Some problems in interval estimation"). The interval is unbounded if
   the group could be empty, and widened if the ratio depends on few people.
-* Difference between two groups' shares: the interval combines those of both shares. Source: Zou &
-  Donner 2008, "Construction of confidence limits about effect measures: a general approach",
+* Difference between two groups' shares: its interval combines the intervals of both shares. Source:
+  Zou & Donner 2008, "Construction of confidence limits about effect measures: a general approach",
   section 2.2.
 * P-value of a difference: 1 minus the largest confidence at which the interval excludes 0. P-value
   and interval therefore never contradict each other.
@@ -77,7 +77,7 @@ class PairOfAnswers(OneOfLabels[Cross]):
         return replace(estimated, groups=groups, names=self.kind.names, independence=joint.independence)
 
     def shares_of_groups(self, shares: Floats, reports: int) -> tuple[Floats, Floats]:
-        """Return the share of each pair's group, and the standard error of this share."""
+        """Return, for each pair, the share of its group and the standard error of this share."""
         law = self.inverse.symbol_law(nearest_shares(shares))
         members = np.repeat(np.eye(self.kind.first.size), self.kind.second.size, axis=1)
         scores = np.array([self.inverse.contrast(of_group) for of_group in members])
@@ -98,14 +98,14 @@ def _is_ranking(cross: Cross) -> bool:
 
 @dataclass(frozen=True, slots=True)
 class Joint(Figured):
-    """The figures derived from the shares of pairs, and the test of independence."""
+    """The statistics derived from the shares of pairs, and the test of independence."""
 
     groups: tuple[FigureGroup, ...]
     independence: Independence | None = None
 
 
 def joint_of(cross: Cross, shares: Floats, covariance: Floats, sample: Sample, family: int = 1) -> Joint:
-    """Return the figures derived from the shares of pairs, and the test of independence.
+    """Return the statistics derived from the shares of pairs, and the test of independence.
 
     With fewer than `EXACT_BELOW` reports, there are no estimates and no test.
 
@@ -139,7 +139,8 @@ def joint_of(cross: Cross, shares: Floats, covariance: Floats, sample: Sample, f
 def _differences(cross: Cross, table: Ratios, z: float) -> Iterator[Figure]:
     """Yield the difference between every two groups in the share of each outcome.
 
-    The differences of two outcomes are equal except for the sign, so both get the same p-value.
+    If there are only two outcomes, their differences are equal except for the sign, so both get the
+    same p-value.
     """
     labels, outcomes = cross.first.labels, cross.second.labels
     places = [(*pair, j) for pair in combinations(range(len(labels)), 2) for j in range(len(outcomes))]
@@ -194,7 +195,7 @@ def _cautious(independence: Independence, table: Ratios, differences: Sequence[F
 
 
 def roc_of_pairs(cross: Cross, shares: Floats, covariance: Floats, sample: Sample, z: float) -> Iterator[Figure]:
-    """Yield, for each step except the first, the shares of no and of yes at or above the step."""
+    """Yield the point of the ROC curve for each step except the first."""
     steps = cross.first.size
     for step in range(1, steps):
         is_above = np.repeat(np.arange(steps) >= step, PAIR)
@@ -232,14 +233,16 @@ def auc_of_pairs(shares: Floats, covariance: Floats, sample: Sample, z: float) -
 
 
 def _reach_of_auc(wins: Floats, shares: Floats, covariance: Floats, sample: Sample, z: float) -> Distances | None:
-    """Return the distances from the AUC to its interval's ends, or None if a group could be empty.
+    """Return the distances from the AUC to the ends of its interval.
 
-    The two groups are yes and no. A person wins against a member of the other group by being at a
-    higher step. Given one group's shares, the other group's win rate is a ratio of shares. The
-    error of the AUC is, to first order, the error of the difference between the two win rates.
+    The two groups are the people who say yes and those who say no. Returns None if either group
+    could be empty. A person wins against a member of the other group by being at a higher step.
+    Given one group's shares, the other group's win rate is a ratio of shares. The error of the AUC
+    is, to first order, the error of the difference between the two win rates.
 
-    For each step of a yes and each step of a no, ``wins`` is 1 if the yes is higher, 0.5 for a tie,
-    and otherwise 0. The other arguments are as for `auc_of_pairs`.
+    For each step of a yes and each step of a no, ``wins`` is 1 if the yes is at the higher step,
+    0.5 for a tie, and 0 if the no is at the higher step. The other arguments are as for
+    `auc_of_pairs`.
     """
     no, yes = shares.reshape(-1, PAIR).T
     if min(no.sum(), yes.sum()) <= 0:

@@ -1,6 +1,6 @@
-"""Limits for how far fabricated reports could have moved an estimate, and a test of the tally.
+"""Bounds on how far fabricated reports moved an estimate, and a test for fabricated reports.
 
-**The limits.** An estimate is the mean of scores, one for each report. Let beta be the fraction of
+**The bounds.** An estimate is the mean of scores, one for each report. Let beta be the fraction of
 fabricated reports, and e the estimate. Let *least* and *most* be the smallest and the largest score
 of a symbol. Fabricated reports can have raised e by at most beta * (most - e) / (1 - beta), and
 lowered e by at most beta * (e - least) / (1 - beta).
@@ -79,15 +79,15 @@ equal if their relative difference is at most this number.
 LOG_CERTAIN = -40.0
 """The logarithm of a negligible probability.
 
-If the probability of a distance as large as the observed distance is at most this, the test
-simulates no tallies.
+If the bound from `_log_chance`, times `DRAWN_AT_MOST`, is below this probability, the p-value is
+certainly small, and the test draws no tallies.
 """
 
 NUMBERS_AT_ONCE = 2**16
 """The maximum number of symbol counts in a batch of drawn tallies."""
 
 Extremes = tuple[Floats, Floats]
-"""The smallest and the largest score of a report for each figure, each of shape (figures,)."""
+"""The smallest and the largest score of a report for each estimate, each of shape (estimates,)."""
 
 
 def range_test(channel: Channel, counts: Counts) -> RangeTest:
@@ -137,8 +137,8 @@ def _test_of_elements(inverse: PairShares, counts: Counts) -> RangeTest:
 def _log_chance(statistic: float, symbols: int) -> float:
     """Return the logarithm of an upper bound on the p-value of a statistic.
 
-    The bound applies to a drawn tally's distance from the distribution that produced it, for any
-    number of reports. Source: Agrawal 2020, "Finite-sample concentration of the multinomial in
+    The bound applies to a drawn tally's distance from the distribution that produced the tally, for
+    any number of reports. Source: Agrawal 2020, "Finite-sample concentration of the multinomial in
     relative entropy", theorem 1.2.
     """
     distance, free = statistic / 2, symbols - 1
@@ -213,11 +213,11 @@ def _statistic(counts: Counts, law: Floats) -> float:
 def fakes_of(
     channel: Channel, extremes: Extremes, counts: Counts, groups: Sequence[FigureGroup], fraction: float
 ) -> Fakes:
-    """Return how far fabricated reports could have moved a tally's figures, and test the tally.
+    """Return how far fabricated reports could have moved a tally's estimates, and test the tally.
 
     Args:
         channel: the channel of the metric.
-        extremes: the smallest and the largest score of a report for each figure.
+        extremes: the smallest and the largest score of a report for each estimate.
         counts: the count of each symbol, shape (m,). At least one count is above 0.
         groups: the estimated shares, the mean, or both in this order.
         fraction: the assumed fraction of fabricated reports.

@@ -74,7 +74,8 @@ class Sample:
         """Return the covariance of the unbiased estimates of the shares, shape (k, k).
 
         The people who report are assumed to be a random sample of a population. The population's
-        shares are assumed to be the nearest valid shares: at least 0, with sum 1.
+        shares are assumed to be the valid shares (at least 0, with sum 1) that are nearest to the
+        unbiased estimates.
         """
         law = inverse.symbol_law(nearest_shares(inverse.shares(self.counts, self.reports)))
         means = self.scores @ law

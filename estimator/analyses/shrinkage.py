@@ -47,7 +47,10 @@ ROUNDS = 10
 """The number of rounds of expectation maximization. Many more rounds would fit the noise."""
 
 ENOUGH = 2**16
-"""The maximum number of shares for fitting the mixture. Of more shares, an even sample is used."""
+"""The maximum number of shares for fitting the mixture.
+
+If there are more, only an even sample of the shares is used.
+"""
 
 AT_ONCE = 2**14
 """The number of shares in a batch, for arrays of a few megabytes."""
@@ -113,7 +116,7 @@ def _spreads(sizes: Floats) -> Floats:
 
 
 def _likelihoods(shares: Floats, errors: Floats, sizes: Floats) -> Floats:
-    """Return the likelihood of each estimate under each size, relative to the largest one."""
+    """Return each estimate's likelihood under each size, relative to the largest likelihood."""
     sizes = sizes[:, np.newaxis]
     variances = errors[..., np.newaxis] ** 2 + _spreads(sizes) ** 2
     logarithms = -((shares[..., np.newaxis] - sizes) ** 2) / (2 * variances) - np.log(variances) / 2

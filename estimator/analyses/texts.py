@@ -134,8 +134,8 @@ class UnlistedTexts(Analysis[Text]):
     def report_variance(self) -> float | None:
         """The largest possible variance of a requested text's share, estimated from one report.
 
-        The variance is largest for texts of maximum length: only the confirming groups report them
-        whole.
+        The variance is largest for texts of maximum length, because only the last groups, which
+        confirm found texts, report such texts whole.
         """
         weights = self.channel.weights
         of_cell = cell_support(self.channel).support.squares(self.channel.inputs).worst

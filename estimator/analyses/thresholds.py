@@ -5,18 +5,18 @@ The share at or above a threshold is the sum of the shares of all cells above th
 
 **Intervals.** The true shares fall from one threshold to the next. The estimator therefore narrows
 simultaneous intervals to values that do not rise from one threshold to the next. For instance, two
-successive thresholds with the intervals 40..60% and 45..70% both get 45..60%. Separate intervals
-are not narrowed, because the interval of a neighboring threshold may be wrong.
+successive thresholds with the intervals 40..60% and 45..70% both get 45..60%. Intervals that are
+not simultaneous are not narrowed, because the interval of a neighboring threshold may be wrong.
 
 **Brackets.** The bracket of a quantile is an interval between two cell ends. Let r be the share of
 answers above the quantile, such as 5% for the 95th percentile. If the share above a threshold is
 larger than r, the quantile lies at or above this threshold.
 
 The search for the lower end compares the intervals with r from the lowest threshold up, until an
-interval includes r. The search for the upper end starts from the highest threshold. An end is wrong
-only if one particular interval is wrong: the interval of the first threshold beyond the quantile.
-The bracket therefore has the confidence of a single interval (Maurer, Hothorn & Lehmacher 1995:
-ordered hypotheses).
+interval includes r. The search for the upper end does the same from the highest threshold down. An
+end is wrong only if one particular interval is wrong: the interval of the first threshold beyond
+the quantile. The bracket therefore has the confidence of a single interval (Maurer, Hothorn &
+Lehmacher 1995: ordered hypotheses).
 """
 
 from __future__ import annotations

@@ -119,11 +119,11 @@ def _favoured(channel: RotatedAxes, vectors: Floats, rotations: Counts) -> Count
 
 
 def largest(turned: Floats, number: int) -> Counts:
-    """Return the places of the largest coordinates in absolute value, shape (vectors, number).
+    """Return the indices of the coordinates with the largest absolute values.
 
-    The place of the largest coordinate comes first. Of equal coordinates, the one with the lowest
-    index comes first. Only a few of many coordinates are sorted, unless the last of them is equal
-    to a coordinate that is left out.
+    The result has shape (vectors, number). The largest coordinate comes first. Coordinates of equal
+    size are ordered by their index. For speed, only the largest coordinates are sorted, except
+    where a tie makes the choice of these coordinates ambiguous.
 
     >>> largest(np.array([[1.0, -3.0, 0.0, 2.0, 2.0]]), 2).tolist()
     [[1, 3]]
@@ -143,7 +143,7 @@ MADE_UP: Final = 1e-6
 """The p-value of `even_test` below which real devices cannot have produced a tally."""
 
 LEAST_OF_BLOCK: Final = 5
-"""The minimum number of expected reports per part for a p-value from `even_test`.
+"""The minimum number of expected reports in each part that `even_test` compares.
 
 With fewer reports, the chi-square distribution is inaccurate for p-values as small as `MADE_UP`.
 """
@@ -158,8 +158,8 @@ class VectorMean:
     Attributes:
         norm: the maximum length of a device's vector.
         coordinates: the unbiased estimate of each coordinate, shape (d,).
-        deviations: for each block of rotations, its contribution to the mean minus the expected
-            contribution for its number of reports, shape (blocks, d).
+        deviations: the contribution of each block of rotations to the mean, minus the contribution
+            expected from the block's number of reports, shape (blocks, d).
         noise: the standard error of the mechanism's noise in a random direction.
         reports: the number of reports in the tally. With fewer than `EXACT_BELOW` reports,
             intervals cover the whole range, because so few reports do not show how much people
@@ -251,9 +251,9 @@ class Vectors(Analysis[B]):
     def length_moved(self, tally: Tally, mean: VectorMean, fraction: float) -> tuple[float, RangeTest]:
         """Return how far fabricated reports could have moved the mean, and a test of the tally.
 
-        The test checks whether the reports are spread evenly over the blocks of rotations. For the
-        bound, see the module `poisoning`: a single report estimates a vector with the length norm /
-        gain. The tally must have at least one report.
+        The test checks whether the reports are spread evenly over the blocks of rotations. The
+        bound is as in the module `poisoning`, because a single report estimates a vector with the
+        length norm / gain. The tally must have at least one report.
         """
         reach = mean.norm / gain_of(self.channel) + float(np.linalg.norm(mean.coordinates))
         even = even_test(block_reports(self.channel, tally.dense(self.channel.symbols)))
@@ -264,7 +264,7 @@ class Vectors(Analysis[B]):
         """The standard error, in a random direction, of a mean estimated from one report.
 
         A reported axis is a vector of length 1. The estimator divides this vector by the gain (see
-        the module `decoders.rotated_axes`) and multiplies by the maximum length.
+        the module `decoders.rotated_axes`) and multiplies the result by the maximum length.
         """
         return float(self.kind.norm) / (gain_of(self.channel) * math.sqrt(self.channel.dimension))
 

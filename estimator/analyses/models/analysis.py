@@ -1,8 +1,9 @@
 """Models that predict a label from features, learned from each tally by products or by crosses.
 
 For a model *by products*, each device reports a vector of products of its features and its label. A
-linear model is learned from the mean vector. For a model *by crosses*, each device reports a cell
-of one feature together with the label. A cell is a value, or a part of the feature's range.
+linear model is learned from the mean vector. For a model *by crosses*, each device draws one
+feature, and reports its cell of this feature together with its label. A cell is a value of the
+feature, or a part of the feature's range.
 
 The following bounds limit the effect of fabricated reports on a model by products. Fabricated
 reports move the mean vector by at most a length r (`Vectors.length_moved`). The mean vector has
@@ -109,7 +110,7 @@ class _Models(Analysis[K]):
     """The base class of models by products and by crosses.
 
     Attributes:
-        statistic: the name of the statistic of the learned figures, such as ``coefficient``.
+        statistic: the name of the learned statistic, such as ``coefficient``.
     """
 
     statistic: ClassVar[str]
@@ -172,7 +173,7 @@ class ModelOfProducts(_Models[Model], Vectors[Model]):
 
 
 class ModelOfCrosses(_Models[CrossedModel]):
-    """A model by crosses: each device reports the cell of one feature together with the label."""
+    """A model by crosses: each device reports its cell of one feature together with its label."""
 
     statistic = "log_odds"
     mean_name = "cell share"
@@ -184,7 +185,7 @@ class ModelOfCrosses(_Models[CrossedModel]):
 
     @property
     def channel(self) -> Crosses:
-        """The metric's channel. Each report is about one feature, together with the label."""
+        """The metric's channel. Each report combines one feature with the label."""
         return cast("Crosses", self.metric.channel)
 
     def learn(self, tally: Tally, *, simultaneous: bool = False) -> tuple[Figures, LearnedModel | None]:
@@ -199,7 +200,7 @@ class ModelOfCrosses(_Models[CrossedModel]):
         return log_odds(features, fitted, family), learned
 
     def fakes(self, tally: Tally, fraction: float) -> Fakes:
-        """Return how far fabricated reports could have moved the share of any cell and label."""
+        """Return how far fabricated reports could have moved the share of any cell with a label."""
         return fakes_of_crosses(self.channel, tally, fraction)
 
     @property
@@ -209,9 +210,9 @@ class ModelOfCrosses(_Models[CrossedModel]):
 
     @property
     def mean_variance(self) -> float | None:
-        """The largest variance of the share of a cell and a label, estimated from one report.
+        """The largest variance of the share of a cell with a label, estimated from one report.
 
-        With d features, only one report in d is about the feature of a given cell.
+        With d features, only one in d reports is about the feature to which a given cell belongs.
         """
         of_features = (inverse_of(feature).squares(feature.inputs) for feature in self.channel.features)
         return self.channel.inputs * max(squares.worst for squares in of_features)

@@ -105,10 +105,11 @@ def cells_of(features: Sequence[ModelFeature], channel: Crosses, counts: Counts)
 
 
 def fakes_of_crosses(channel: Crosses, tally: Tally, fraction: float) -> Fakes:
-    """Return how far fabricated reports could have moved the share of any cell and label.
+    """Return how far fabricated reports could have moved the share of any cell with a label.
 
     In the worst case, all fabricated reports are about the same feature. If all reports about the
-    feature could be fabricated, the estimate is limited only by the smallest and the largest score.
+    feature could be fabricated, the estimate could lie anywhere between the smallest and the
+    largest score.
     """
     parts = np.split(tally.dense(channel.symbols), channel.firsts[1:])
     downs, ups = [0.0], [0.0]
@@ -232,7 +233,7 @@ def odds_ends(cells: CellShares, family: int) -> tuple[Floats, Floats]:
     """Return the low and the high ends of the cells' intervals of log-odds, each of shape (cells,).
 
     An interval is unbounded (up to `MOST_LOG_ODDS`) if the feature has few reports, if the cell
-    could be empty, or if all shares in the interval of the share of yes lie outside 0..1.
+    could be empty, or if the interval of the share of yes lies entirely outside 0..1.
     """
     shares = np.column_stack([cells.no, cells.yes])
     table = Ratios.from_shares(shares.ravel(), cells.covariance, len(shares), 2).widened(cells.sample)

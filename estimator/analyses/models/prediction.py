@@ -40,12 +40,12 @@ def predict(model: LearnedModel, columns: Sequence[Column]) -> Floats:
 
 
 def coordinates(feature: ModelInput, column: Column) -> Floats:
-    """Return the numbers that a feature's weights multiply, shape (devices, weights).
+    """Return the factors for a feature's weights, shape (devices, weights).
 
     * A number is scaled to -1..1.
     * Two values become -1 and 1.
-    * With more than two values, each value except the first has a coordinate: 1 on devices with
-      this value, and otherwise 0.
+    * With more than two values, each value except the first has a coordinate. The coordinate is 1
+      for devices with this value and 0 for all other devices.
     """
     scaled: Floats
     if not feature.values:

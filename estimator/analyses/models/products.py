@@ -7,10 +7,12 @@ covariances for a ridge regression.
 The noise in the features' covariance matrix is a symmetric random matrix of known variance. The
 largest eigenvalue of this noise is about two standard errors times the square root of d (Wigner
 1955). The penalty is a multiple of this eigenvalue. The penalty thus depends only on the channel
-and the number of reports. The model therefore estimates a fixed property of the population.
+and the number of reports, but not on the answers. The coefficients therefore estimate a fixed
+property of the population.
 
 Cross-validation measures the quality of a model. With the mechanism `rotated-axes`, each device
-uses one of many public random rotations. The folds are blocks of these rotations.
+uses one of many public random rotations. The folds of the cross-validation are blocks of these
+rotations.
 """
 
 from __future__ import annotations
@@ -281,7 +283,7 @@ def label_step(domain: Model) -> float:
 
 
 def input_of(feature: ModelFeature, its_weights: Floats) -> ModelInput:
-    """Return a feature with its weights, as a member of a reported model."""
+    """Return a feature with its weights, as an input of a reported model."""
     own = tuple(its_weights.tolist())
     if isinstance(feature.kind, Category):
         return ModelInput(name=feature.name, values=feature.kind.values, weights=own)

@@ -76,7 +76,7 @@ MOST_CORRELATION: Final = 0.99
 
 
 class Skilled(NamedTuple):
-    """The figures of one fold of cross-validation.
+    """The results of one fold of cross-validation.
 
     `along` and `spread` are as in `Skill`. `label` is the fold's mean label minus the mean label of
     all reports.
@@ -182,7 +182,7 @@ def _error_of(deviations: Floats) -> float:
 
 
 def _shrunk(estimate: float, error: float) -> float:
-    """Return estimate - error**2 / estimate, or 0 if the error is not below the estimate."""
+    """Return estimate - error**2 / estimate. Returns 0 if the error is not below the estimate."""
     return 0.0 if estimate <= error else estimate - error**2 / estimate
 
 
