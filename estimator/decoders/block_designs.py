@@ -9,11 +9,11 @@ base block {0, 1, 3}, the shifts are {1, 2, 4}, {2, 3, 5} and so on, modulo 7. F
 In a balanced design, any two values occur together in the same number of blocks. The support count
 of a value is therefore binomial, and yields an unbiased estimate of its share.
 
-The pseudo-random base blocks of a cyclic design are not exactly balanced. Shares from support
-counts would be biased. Instead, least squares solves the linear equations between shares and symbol
-probabilities, separately for each Fourier frequency. This estimate is unbiased in every population.
-If all values are equally common, the estimate has the smallest possible variance. Blocks of two
-values are exactly balanced, and need no least squares.
+The pseudo-random base blocks of a cyclic design are not exactly balanced, so their support counts
+would give biased shares. Instead, least squares solves the linear equations between shares and
+symbol probabilities, separately for each Fourier frequency. This estimate is unbiased in every
+population. If all values are equally common, the estimate has the smallest possible variance.
+Blocks of two values are exactly balanced, and need no least squares.
 
 Source: Park, Nam & Lee 2023, section IV; Kay 1993, "Fundamentals of statistical signal processing:
 estimation theory", section 4.4 (least squares of circulant equations by Fourier transforms).
@@ -55,19 +55,19 @@ class Shifts:
 
     @classmethod
     def from_channel(cls, channel: CyclicDesign) -> Shifts:
-        """Return the sums for the base blocks of a channel."""
+        """Return the shifts of a channel's base blocks."""
         return cls.of_blocks(channel.inputs, [channel.base_block(index) for index in range(channel.base_blocks)])
 
     @classmethod
     def of_blocks(cls, inputs: int, blocks: Sequence[tuple[int, ...]]) -> Shifts:
-        """Return the sums for some base blocks, which are subsets of 0..inputs-1."""
+        """Return the shifts of the base blocks ``blocks``, which are subsets of 0..inputs-1."""
         indicators = np.zeros((len(blocks), inputs))
         for indicator, block in zip(indicators, blocks, strict=True):
             indicator[list(block)] = 1
         return cls(inputs, np.fft.rfft(indicators))
 
     def of_values(self, scores: Floats) -> Floats:
-        """Return, for each value, the sum of the scores of its blocks, shape (..., k)."""
+        """Return, for each value, the total score of the blocks that contain it, shape (..., k)."""
         return self.gathered(scores, self.blocks)
 
     def of_symbols(self, shares: Floats) -> Floats:
@@ -97,14 +97,14 @@ class LeastSquares:
     """The inverse of a cyclic design that is not exactly balanced.
 
     A report of base block i, shifted by s, has the score ``weight_i(v - s)`` for the share of value
-    v. The expected score is 1 if the sender's answer is v, and otherwise 0.
+    v. The expected score is 1 if the sender's answer is v, and 0 if it is another value.
 
     Attributes:
         block: the distribution of the symbols.
         shifts: the sums over the values of a block, and over the blocks that contain a value.
         weights: the Fourier transforms of the weights of j base blocks, shape (j, k // 2 + 1).
-        mean_squares: for each distance of the sender's answer from a value, the mean squared score
-            of a report for this value's share, shape (k,).
+        mean_squares: the mean squared score of a report for the share of a value v, for each
+            distance (modulo k) from v to the sender's answer, shape (k,).
         own: the probability that a report's block contains the sender's answer.
         other_least: the smallest probability that the block contains one particular value other
             than the sender's answer.
@@ -141,7 +141,8 @@ class LeastSquares:
     def standard_errors(self, counts: Counts, reports: Reports) -> Floats:
         """Return the standard error of each share, shape (..., k), above 0.
 
-        The computation replaces the estimates by the nearest valid shares: at least 0, with sum 1.
+        The variance is computed for a population with the valid shares (at least 0, with sum 1)
+        that are nearest to the estimates.
         """
         shares = nearest_shares(self.shares(counts, reports))
         spectrum = np.fft.rfft(shares) * np.fft.rfft(self.mean_squares).conj()
@@ -155,9 +156,9 @@ class LeastSquares:
         The interval consists of the shares that a score test does not reject. The test uses the
         largest variance over all populations with the tested share.
 
-        With few reports, or with few expected reports of the value, the score test is not accurate.
-        The interval then comes from the support count, with bounds on the probability of support
-        that are valid for every population.
+        If a tally has few reports, or if few reports are expected to support a value, the score
+        test is inaccurate. The interval is then computed from the value's support count, with
+        bounds on the probability of support that are valid for every population.
         """
         own, other = self.mean_squares[0], self.mean_squares[1:].max()
         low, high = score_intervals(self.shares(counts, reports), own, other, reports, family)
@@ -214,10 +215,10 @@ def cyclic_inverse(channel: CyclicDesign) -> Inverse:
 
 
 def cyclic_extreme(channel: CyclicDesign) -> float:
-    """Return the probability that a report reveals as much as epsilon allows.
+    """Return the probability that a report causes the full privacy loss that epsilon allows.
 
     Such a report multiplies an observer's odds of the true answer against another answer by
-    e**epsilon. The result is the largest probability for any two answers.
+    e**epsilon. The result is the largest such probability over all pairs of answers.
     """
     return float(channel.keep_numerator / COIN_SCALE * _apart(channel))
 
@@ -235,18 +236,18 @@ def _apart(channel: CyclicDesign) -> float:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class FirstPoints:
-    """The sums for a design with v points. Only the first k points are inputs.
+    """The shifts of a design with v points, of which only the first k are inputs.
 
     Attributes:
         inputs: k, the number of inputs.
-        shifts: the sums for all v points.
+        shifts: the shifts of all v points.
     """
 
     inputs: int
     shifts: Shifts
 
     def of_values(self, scores: Floats) -> Floats:
-        """Return, for each value, the sum of the scores of its blocks, shape (..., k)."""
+        """Return, for each value, the total score of the blocks that contain it, shape (..., k)."""
         return self.shifts.of_values(scores)[..., : self.inputs]
 
     def of_symbols(self, shares: Floats) -> Floats:
@@ -289,10 +290,10 @@ def balanced_inverse(channel: BalancedDesign) -> Balanced:
 
 
 def balanced_extreme(channel: BalancedDesign) -> float:
-    """Return the probability that a report reveals as much as epsilon allows.
+    """Return the probability that a report causes the full privacy loss that epsilon allows.
 
     Such a report multiplies an observer's odds of the true answer against another answer by
-    e**epsilon. The result is the largest probability for any two answers.
+    e**epsilon. The result is the largest such probability over all pairs of answers.
     """
     apart = (channel.points - channel.block_size) / (channel.points - 1)
     return float(channel.keep_numerator / COIN_SCALE * apart)

@@ -38,7 +38,7 @@ intervals contained the true value at least 93% of the time in the worst measure
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Squares:
-    """The mean squared score of one report for the share of each value.
+    """The mean squared score of a report, for the share of each value.
 
     Arrays have shape (inputs,), or (1,) if the mean squares are the same for all values.
 
@@ -76,7 +76,7 @@ class Squares:
         return self.metrics * float((self.own * share + self.other * (1 - share) - share**2).max())
 
     def variance(self, share: float) -> float:
-        """Return the largest variance of a report's estimate, over populations with this share."""
+        """Return the largest variance of one report's estimate of a share with this true value."""
         return self.metrics * float((self.own * share + self.other * (1 - share) - share**2).max())
 
 
@@ -157,9 +157,9 @@ class Inverse(ChannelLaw, Protocol):
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Decoder:
-    """Unbiased scores of a channel's symbols for the mean answer.
+    """The scores of a channel's symbols for estimating the mean answer.
 
-    The mean score of all reports is the estimate of the mean answer.
+    The mean score of all reports is an unbiased estimate of the mean answer.
 
     Answers are scaled to the range from 0 to 1. The inputs are the points of an even grid.
 
@@ -185,7 +185,7 @@ class Decoder:
 
     @property
     def enough(self) -> float:
-        """The minimum number of reports for a nearly normal estimate, for any true mean."""
+        """The number of reports from which the estimate is nearly normal, for any true mean."""
         return LEAST_NOISE / float(self.least_variance(np.linspace(0.0, 1.0, self.squares.size)).min())
 
     def least_variance(self, means: Floats) -> Floats:

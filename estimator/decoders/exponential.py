@@ -26,8 +26,8 @@ class TableInverse:
     Attributes:
         law: the probability of each symbol given each input, shape (k, m).
         decoder: for the share of each input, the score of each symbol, shape (k, m).
-        mean_squares: the mean squared score of a report, shape (k, k). Rows are the sender's input,
-            and columns are the input with the estimated share.
+        mean_squares: the mean squared score of a report, shape (k, k). Each row is for an input of
+            the sender, and each column is for an estimated share.
     """
 
     law: Floats
@@ -49,7 +49,8 @@ class TableInverse:
     def standard_errors(self, counts: Counts, reports: Reports) -> Floats:
         """Return the standard error of each share, shape (..., k), above 0.
 
-        The computation replaces the estimates by the nearest valid shares: at least 0, with sum 1.
+        The variance is computed for a population with the valid shares (at least 0, with sum 1)
+        that are nearest to the estimates.
         """
         shares = nearest_shares(self.shares(counts, reports))
         errors: Floats = np.sqrt((shares @ self.mean_squares - shares**2) / reports)

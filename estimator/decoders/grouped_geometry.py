@@ -1,4 +1,4 @@
-"""The inverse of grouped geometry, for one group: how often reports of texts support cells.
+"""The inverse of grouped geometry, for one group: which cells the reports of texts support.
 
 The cells and the reports are points of a geometry. A report supports the cells that are orthogonal
 to its point. A report supports a cell of the sender's texts with probability p, and any other cell
@@ -61,9 +61,9 @@ class CellSupport:
     def total(self) -> float:
         """The sum of the estimated shares of all K cells. Every tally has the same sum.
 
-        The sum is 1 if an answer is one text. For lists, the sum is below the number of cells of a
-        list. The reason is that estimates are too small for a cell outside the list that is on a
-        line with two cells of the list.
+        The sum is 1 if an answer is one text. If an answer is a list, the sum is below the number
+        of cells of the list. The reason is that some cells outside the list, namely those on a line
+        with two cells of the list, get estimates that are too small.
         """
         return float(self.support.slope * self.supported + self.support.intercept * self.points)
 

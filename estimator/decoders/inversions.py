@@ -2,7 +2,7 @@
 
 The table also has a function for the probability that a report causes the full privacy loss. Such a
 report multiplies an observer's odds of the true answer against another answer by e**epsilon. All
-functions use the same integers as the mechanisms.
+functions use the same integer parameters as the mechanisms.
 """
 
 from __future__ import annotations
@@ -56,7 +56,7 @@ class Inversion(NamedTuple):
         sampler: returns the sampler, which draws random tallies. None if tallies are drawn from the
             blocks or from a table of probabilities.
         extreme: returns the largest probability, for any two answers, that a report multiplies the
-            odds of the true answer against the other one by e**epsilon. The default is the upper
+            odds of the true answer against the other answer by e**epsilon. The default is the upper
             bound 1.
         likelier: returns the total probability of the more likely symbols for any input. If
             ``likelier`` is None, the worst channel with the same epsilon is assumed instead.
@@ -169,7 +169,7 @@ def inverse_of(channel: Channel) -> Inverse:
 
 
 def decoder_of(channel: Channel) -> Decoder | None:
-    """Return the decoder of a channel. None unless the inputs are points of a grid."""
+    """Return the decoder of a channel. Returns None unless the inputs are points of a grid."""
     decoder = inversion_of(channel).decoder
     return None if decoder is None else decoder(channel)
 
@@ -187,13 +187,13 @@ def grid_law(channel: Channel) -> ChannelLaw:
 
 
 def extreme_of(channel: Channel) -> float:
-    """Return the probability that a report reveals as much as epsilon allows.
+    """Return the probability that a report causes the full privacy loss that epsilon allows.
 
     Such a report multiplies an observer's odds of the true answer against another answer by
-    e**epsilon. The result is the largest probability for any two answers. If answers are sets, the
-    true answer is a set with the largest number of members that a symbol favors. The result is then
-    the probability for a single member, times (1 - 1 / r) / (1 - 1 / e**epsilon). The ratio r is
-    the largest ratio of a symbol's probabilities under two members.
+    e**epsilon. The result is the largest such probability over all pairs of answers. If answers are
+    sets, the true answer is assumed to contain as many members as possible that the same symbol
+    favors. The result is then the probability for a single member, times (1 - 1 / r) / (1 - 1 /
+    e**epsilon). The ratio r is the largest ratio of a symbol's probabilities under two members.
     """
     row, step = inversion_of(channel), channel.last_step
     if row.parts is None:
@@ -203,7 +203,10 @@ def extreme_of(channel: Channel) -> float:
 
 
 def blocks_of(channel: Channel) -> Blocks | None:
-    """Return the blocks of a channel. None if symbols have more than two probabilities."""
+    """Return the blocks of a channel.
+
+    Returns None if symbols have more than two different probabilities for an input.
+    """
     of_channel = inversion_of(channel).blocks
     return None if of_channel is None else of_channel(channel)
 

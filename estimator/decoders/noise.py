@@ -5,8 +5,8 @@ position. Gaussian noise is symmetric and never clipped, so the expected score i
 position of the input.
 
 With Laplace noise, a position beyond an end of the range is clipped to this end. The probability of
-the noise falls by a factor f with each position (Ghosh, Roughgarden & Sundararajan 2012). The
-clipped results would lie f / (1 - f) positions beyond the end on average. The scores of both ends
+the noise falls by a factor f with each position (Ghosh, Roughgarden & Sundararajan 2012). Without
+clipping, these positions would lie f / (1 - f) beyond the end on average. The scores of both ends
 are moved outward by this distance, which makes the scores unbiased. The rounding of probabilities
 to integer weights shifts the expectation by less than one part in 2**32.
 """

@@ -1,7 +1,8 @@
 """The inverse of the mechanism one-of, for devices that answer one of m yes/no questions.
 
 For instance, the questions are whether each of m values belongs to a set. The device draws a
-question at random. Each share of yes is estimated from the reports about this question only.
+question at random. The share of yes for a question is estimated only from the reports about the
+same question.
 """
 
 from __future__ import annotations
@@ -43,7 +44,7 @@ class OneOfShares:
         return self.support.standard_errors(yes, np.maximum(drawn, 1))
 
     def intervals(self, counts: Counts, reports: Reports, family: int = 1) -> tuple[Floats, Floats]:  # noqa: ARG002 as above
-        """Return the ends of the intervals, each computed from the reports about one question."""
+        """Return the ends of the shares' intervals, each computed from one question's reports."""
         yes, drawn = self._answers(counts)
         low, high = self.support.intervals(yes, np.maximum(drawn, 1), family)
         return np.where(drawn > 0, low, 0.0), np.where(drawn > 0, high, 1.0)

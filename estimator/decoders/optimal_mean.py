@@ -5,9 +5,9 @@ symbols. An input (a point of a grid) is rounded at random to one of the two nea
 
 From band i to band i + 1, symbol i + width replaces symbol i. Scores are therefore unbiased, after
 scaling, if symbol i + width scores ``steps[i]`` more than symbol i. This step is the distance
-between the inputs of the two bands. The decoder chooses all other differences between scores. The
-choice minimizes a smooth upper bound on the variance for the worst input. Every choice is unbiased,
-so different last digits on two machines do no harm.
+between the inputs of the two bands. The decoder is free to choose all other differences between
+scores. The choice minimizes a smooth upper bound on the variance for the worst input. Scores are
+unbiased for every choice, so rounding differences between machines do no harm.
 """
 
 from __future__ import annotations
@@ -190,9 +190,9 @@ def _least_worst(channel: OptimalMean, fixed: Floats, free: Floats) -> Floats:
 
 
 def extreme(channel: OptimalMean) -> float:
-    """Return the probability that a report reveals as much as epsilon allows.
+    """Return the probability that a report causes the full privacy loss that epsilon allows.
 
     Such a report multiplies an observer's odds of the true answer against another answer by
-    e**epsilon. The result is the largest probability for any two answers.
+    e**epsilon. The result is the largest such probability over all pairs of answers.
     """
     return min(channel.width, len(channel.steps)) * channel.heavy / channel.band_total

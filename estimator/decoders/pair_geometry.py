@@ -36,7 +36,7 @@ class Elements:
     Attributes:
         geometry: the orthogonal points of each point of the geometry. A point also stands for a
             block: the elements at its orthogonal points.
-        points: the number of the point of each element, shape (k,).
+        points: the index of each element's point, shape (k,).
     """
 
     geometry: Orthogonality
@@ -51,7 +51,7 @@ class Elements:
         return cls(Orthogonality.from_channel(every), np.array([every.point(number) for number in numbers]))
 
     def of_values(self, scores: Floats) -> Floats:
-        """Return, for each element, the sum of the scores of its blocks, shape (..., k)."""
+        """Return the total score of the blocks that contain each element, shape (..., k)."""
         return self.geometry.of_values(scores)[..., self.points]
 
     def of_symbols(self, shares: Floats) -> Floats:
@@ -120,11 +120,11 @@ class PairShares:
         return float(other), float(other + (own - other) / self.drawn)
 
     def symbol_law(self, shares: Floats) -> Never:  # noqa: ARG002 of other channels
-        """Raise TypeError: probabilities of blocks depend on which elements occur together."""
+        """Raise TypeError, because blocks depend on which elements occur together."""
         raise TypeError("shares of elements do not determine the law of blocks")
 
     def expectations(self, scores: Floats) -> Never:  # noqa: ARG002 of other channels
-        """Raise TypeError: expected scores depend on all elements of a set."""
+        """Raise TypeError, because expected scores depend on all elements of a set."""
         raise TypeError("an element alone does not determine the law of blocks")
 
 

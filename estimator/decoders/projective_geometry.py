@@ -26,7 +26,7 @@ from estimator.statistics.arrays import Floats
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Orthogonality:
-    """The sums over all points that are orthogonal to each point of PG(t-1, q).
+    """For each point of PG(t-1, q), the sum over all points orthogonal to this point.
 
     Attributes:
         inputs: k, the number of inputs, which are the first k points.
@@ -113,10 +113,10 @@ def inverse(channel: ProjectiveGeometry) -> Balanced:
 
 
 def extreme(channel: ProjectiveGeometry) -> float:
-    """Return the probability that a report reveals as much as epsilon allows.
+    """Return the probability that a report causes the full privacy loss that epsilon allows.
 
     Such a report multiplies an observer's odds of the true answer against another answer by
-    e**epsilon. The result is the largest probability for any two answers.
+    e**epsilon. The result is the largest such probability over all pairs of answers.
     """
     common = (channel.orthogonal - 1) // channel.prime
     return float(channel.keep_numerator / COIN_SCALE * (channel.orthogonal - common) / channel.orthogonal)

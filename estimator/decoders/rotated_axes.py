@@ -46,9 +46,10 @@ LARGEST_SIZE: Final = 12.0
 
 
 def block_sums(channel: RotatedAxes, counts: Counts | Floats) -> Floats:
-    """Return, for each block of rotations, the sum of its axes rotated back, shape (blocks, D).
+    """Return, for each block of rotations, the sum of the reported axes after rotating them back.
 
-    ``counts`` contains the count or the probability of each symbol, shape (B * 2D,).
+    ``counts`` contains the count or the probability of each symbol, shape (B * 2D,). The result has
+    shape (blocks, D).
     """
     of_blocks = np.zeros((min(BLOCKS, channel.rotations), channel.dimension))
     by_direction = counts.reshape(channel.rotations, channel.dimension, 2)

@@ -136,7 +136,7 @@ def _orthogonal(channel: ProjectiveGeometry) -> SymbolOf:
 def powers_and_firsts(prime: int, dimension: int) -> tuple[Counts, Counts]:
     """Return, for m up to t, q**m and the first point with m coordinates after its leading 1.
 
-    The prime is q, and the dimension is t.
+    The prime is q, and the dimension is t. Points are returned as indices.
     """
     powers = np.array([prime**digits for digits in range(dimension + 1)], dtype=np.int64)
     return powers, (powers - 1) // (prime - 1)

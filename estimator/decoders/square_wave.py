@@ -101,9 +101,9 @@ class SquareWaveLaw:
 
 
 def extreme(channel: SquareWave) -> float:
-    """Return the probability that a report reveals as much as epsilon allows.
+    """Return the probability that a report causes the full privacy loss that epsilon allows.
 
     Such a report multiplies an observer's odds of the true answer against another answer by
-    e**epsilon. The result is the largest probability for any two answers.
+    e**epsilon. The result is the largest such probability over all pairs of answers.
     """
     return min(channel.width, channel.inputs - 1) * channel.heavy / channel.total

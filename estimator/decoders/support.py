@@ -102,9 +102,9 @@ class Support:
         return Squares(inputs, own, other, other, (p, q))
 
     def extremes(self) -> tuple[Floats, Floats]:
-        """Return the scores of reports that do not and that do support a value, each of shape (1,).
+        """Return the score of a report without support for a value, and the score with support.
 
-        All values have the same scores.
+        Each array has shape (1,), because all values have the same scores.
         """
         return np.array([float(self.intercept)]), np.array([float(self.slope + self.intercept)])
 
@@ -134,14 +134,14 @@ class Incidence(Protocol):
 
 @lru_cache(maxsize=REMEMBERED)
 def _table(incidence: Incidence, symbols: int) -> Floats:
-    """Return a table, shape (k, m), with 1 where a symbol supports a value, and 0 elsewhere."""
+    """Return a table of values and symbols, shape (k, m): 1 for support and 0 for no support."""
     table: Floats = np.rint(incidence.of_values(np.eye(symbols))).T
     return table
 
 
 @dataclass(frozen=True, slots=True)
 class Block:
-    """The probability of one symbol that supports the sender's answer, and of one that does not."""
+    """The probabilities of a symbol that supports the sender's answer, and of any other symbol."""
 
     supporting: float
     others: float
@@ -233,7 +233,7 @@ def _sum(values: Numbers) -> Numbers:
 
 
 def binary_support(channel: Channel) -> Support:
-    """Return the probability p of the true answer, and q = 1 - p of the other answer.
+    """Return the probability p of reporting the true answer, and q = 1 - p of reporting the other.
 
     At epsilon = ln 3, the share of true yes P_A is estimated from the share of reported yes P_B as
     P_A = 2 * P_B - 1/2 (Warner 1965; Dwork & Roth 2014, section 3.2).
@@ -242,17 +242,17 @@ def binary_support(channel: Channel) -> Support:
 
 
 def k_ary_support(channel: Channel) -> Support:
-    """Return the probability p of the true answer, and q = (1 - p) / (k - 1) of each other one.
+    """Return the probabilities of reporting the true answer (p) and each other answer (q).
 
-    Source: Kairouz, Bonawitz & Ramage 2016, section 3.
+    With k answers, q is (1 - p) / (k - 1). Source: Kairouz, Bonawitz & Ramage 2016, section 3.
     """
     return Support(own=channel.probability(0, given=0), other=channel.probability(0, given=1))
 
 
 def extreme(channel: KAryRandomizedResponse | OneOf | RotatedAxes) -> float:
-    """Return the probability that a report reveals as much as epsilon allows.
+    """Return the probability that a report causes the full privacy loss that epsilon allows.
 
     Such a report multiplies an observer's odds of the true answer against another answer by
-    e**epsilon. The result is the largest probability for any two answers.
+    e**epsilon. The result is the largest such probability over all pairs of answers.
     """
     return float(channel.keep_numerator / COIN_SCALE)  # for rotated axes: opposite vectors favor disjoint axes

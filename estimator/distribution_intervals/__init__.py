@@ -1,4 +1,4 @@
-"""Intervals of a number's distribution, valid for every population.
+"""Confidence intervals for a number's distribution, valid for every population.
 
 Let F be the distribution function of the answers: F(x) is the share of answers up to x. F never
 falls. The mean of F over a range of answers, such as from 40 to 50, is therefore at least F(40) and
@@ -7,8 +7,6 @@ also an upper limit of F(40). A lower limit of the mean is also a lower limit of
 are valid for every population.
 
 The mean over a long range has little noise. The mean over a short range is closer to F at the
-range's ends. A histogram fitted to the tally selects the range with the narrowest expected limit.
-For a given range, the limit does not depend on this histogram.
-
-This package imports the packages likelihood, decoders and statistics.
+range's ends. A histogram fitted to the tally predicts which range gives the tightest limit. For a
+given range, the limit does not depend on this histogram.
 """

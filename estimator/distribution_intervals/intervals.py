@@ -1,4 +1,4 @@
-"""Intervals of a distribution's figures: shares of ranges, the band, quantiles and moments.
+"""Intervals for shares of ranges, the distribution function, quantiles and moments.
 
 F is the distribution function of the answers: F(x) is the share of answers up to x. Devices round
 their answers to the points of a grid, and a cell lies between two neighboring points. The mean of F
@@ -9,8 +9,9 @@ upper limit of this share uses means over cells outside the range. The lower lim
 cells within the range. The limits are valid whether or not an answer exactly at an end is counted.
 A range of a single cell has no room for one mean at each end, so the lower limit of its share is 0.
 
-**The band** limits F at some points of the grid simultaneously. F never falls. Between two points,
-F therefore lies between the lower limit at the point before and the upper limit at the point after.
+**The band** is a set of simultaneous limits of F at some points of the grid. F never falls. Between
+two points, F therefore lies between the lower limit at the point before and the upper limit at the
+point after.
 
 **Quantiles.** For example, F reaches the probability 1/2 at the median. The search for the lower
 end of the median's interval starts from the lowest point. A test at each point asks whether F is
@@ -63,7 +64,7 @@ class Edges:
 
     @classmethod
     def at(cls, tally: TallyRanges, places: Places, family: int) -> Edges:
-        """Return the scores for the narrowest expected limits of F at some points.
+        """Return the scores for the tightest expected limits of F at the points ``places``.
 
         At index -1, before the first point, F is 0. At the last point, F is 1.
         """

@@ -41,8 +41,9 @@ from estimator.statistics.intervals import bounded_intervals, score_intervals
 ENOUGH = 10
 """The minimum number of reports for a normal limit, divided by the kurtosis of the score.
 
-A mean of numbers requires more reports. Fewer reports are enough here, because no interval is
-narrower than Wilson's. `python -m benchmarks coverage` measures the coverage.
+The mean of a number requires more reports (`estimator.analyses.means.ENOUGH`). Limits of F require
+fewer, because no interval of F is narrower than Wilson's interval. `python -m benchmarks coverage`
+measures the coverage.
 """
 
 SILENT = 1e-12
@@ -68,11 +69,12 @@ scores that do not depend on the tally.
 """
 
 LUCK: Final = 0.5
-"""The deviation of an estimate, in standard errors, from which a test's rejection counts as luck.
+"""The smallest deviation of an estimate, in standard errors, that counts as luck.
 
-`Ranges.useful` omits a range if its test could reject a quantile's probability only with at least
-this deviation in the right direction. By chance, a deviation of at least 0.5 standard errors in a
-given direction has a probability of 31%. With a smaller number, some intervals would be wider.
+`Ranges.useful` omits the test of a range if this test could reject a quantile's probability only
+when the estimate deviates by at least this much in the direction of a rejection. By chance, a
+deviation of at least 0.5 standard errors in a given direction has a probability of 31%. With a
+smaller number, some intervals would be wider.
 """
 
 Places = NDArray[np.int64]
@@ -81,7 +83,7 @@ DRAWS: Final = 2**15
 """The number of random draws in `joint_tests`, enough to estimate a 95% quantile within 0.01."""
 
 SEED: Final = 3
-"""The fixed seed of the draws. A tally has the same intervals in every report."""
+"""The fixed seed of the draws, so that a tally has the same intervals in every report."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -95,7 +97,7 @@ class Noise:
     Attributes:
         least: the smallest variance of the score among people with the same answer.
         most: the largest variance of the score among people with the same answer.
-        span: the largest score of a symbol minus the smallest one.
+        span: the largest score of a symbol minus the smallest score.
         enough: `ENOUGH` times the largest kurtosis of the score among people with the same answer.
     """
 
@@ -144,7 +146,7 @@ def limits_of(
 def limits(  # noqa: PLR0913 all data about the scores and the interval
     means: Floats, variances: Floats, noise: Noise, reports: Reports, family: float = 1, *, is_share: bool = True
 ) -> tuple[Floats, Floats]:
-    """Return lower and upper confidence limits for the expected values of scores, not clipped.
+    """Return unclipped lower and upper confidence limits for the expected values of scores.
 
     Each limit is wrong with at most half of the interval's error probability.
 
@@ -337,8 +339,8 @@ class Ranges:
 
         If the half-width of a range's interval exceeds ``reach``, the test of this range can reject
         the probability only by luck (see `LUCK`). If this test is omitted, the other tests get a
-        larger part of the error probability. Apart from the reference population, the choice does
-        not depend on the counts, so the intervals stay valid. If all tests can reject only by luck,
+        larger part of the error probability. The choice of tests depends on the counts only through
+        the reference population, so the intervals stay valid. If all tests can reject only by luck,
         all widths are used.
 
         Args:
@@ -355,7 +357,7 @@ class Ranges:
 def deviations_of(integrals: Floats, law: Floats) -> Floats:
     """Return the standard deviation of the score of each range at the first point, shape (widths,).
 
-    For ranges wider than the grid, the whole grid is used.
+    A width that exceeds the grid is replaced by the width of the grid.
 
     Args:
         integrals: the scores of the integrals of F, shape (m, k + 1).
@@ -380,7 +382,7 @@ def joint_tests(integrals: Floats, law: Floats) -> Floats:
     maximum of correlated normal variables. Random draws give its 95% quantile. The error
     probability of each test is the probability that a single normal variable exceeds this quantile.
     The result is 2.5% (the error probability of one end) divided by the error probability of each
-    test. Ranges wider than the grid are left out.
+    test. Widths that exceed the grid get the divisor 1.
 
     Args:
         integrals: the scores of the integrals of F, shape (m, k + 1).
@@ -428,7 +430,7 @@ class Seen:
     def nearest(self, family: float, first: int) -> tuple[Floats, Floats]:
         """Return the largest lower limit and the smallest upper limit at each point.
 
-        The ranges have all widths from the index ``first`` in `WIDTHS` on.
+        Only ranges with a width of at least ``WIDTHS[first]`` are used.
         """
         wide = slice(first, None)
         reports = self.reports if isinstance(self.reports, int) else self.reports[wide]
@@ -473,7 +475,7 @@ class TallyRanges:
         return cls(ranges, counts, after, before)
 
     def chosen(self, family: int) -> tuple[Places, Places]:
-        """Return the widths with the narrowest expected limits of F at each point.
+        """Return the widths with the tightest expected limits of F at each point.
 
         The first result is for upper limits of F, the second for lower limits. Both results contain
         an index in `WIDTHS` for each point.

@@ -82,7 +82,7 @@ class Histogram:
     @classmethod
     @lru_cache(maxsize=REMEMBERED)
     def from_channel(cls, channel: Channel, domain: Grid) -> Histogram:
-        """Return the bins of the metric that has the answers ``domain`` and this channel."""
+        """Return the bins of a metric, given its channel and the grid ``domain`` of its answers."""
         points = np.linspace(float(domain.low), float(domain.high), channel.inputs)
         if domain.size == channel.inputs:
             return cls(grid_law(channel), points, points)
@@ -194,13 +194,13 @@ class Fit:
 
 
 def fit_of(histogram: Histogram, counts: Counts) -> Fit | None:
-    """Return the histograms fitted to one tally, or None if the tally has no reports."""
+    """Return the histograms fitted to one tally. Returns None if the tally has no reports."""
     (fit,) = fits_of(histogram, [counts])
     return fit
 
 
 def fits_of(histogram: Histogram, tallies: Iterable[Counts]) -> Iterator[Fit | None]:
-    """Yield the histograms fitted to each tally, or None for a tally without reports.
+    """Yield the histograms fitted to each tally. A tally without reports yields None.
 
     ``tallies`` contains the symbol counts of each tally, each of shape (symbols,).
     """
@@ -294,11 +294,10 @@ def possible(far: Floats, reached: Floats) -> Floats:
 
 
 def extrapolated(shares: Floats, once: Floats, twice: Floats) -> Floats:
-    """Return an estimate of the shares after very many steps.
+    """Return an estimate of the shares after very many steps of expectation maximization.
 
-    ``once`` contains the shares after a first step from ``shares``, and ``twice`` the shares after
-    a second step. The estimate is exact if each step is shorter than the previous step by the same
-    factor.
+    The first step from ``shares`` leads to the shares ``once``, and the second step to ``twice``.
+    The estimate is exact if each step is shorter than the previous step by the same factor.
     """
     first, change = once - shares, twice - 2 * once + shares
     steady = np.maximum(_length(change), np.finfo(float).tiny)

@@ -24,11 +24,11 @@ rounds, even if accelerated. Here, p is the probability that a report supports t
 probability that the report supports any other given value is q.
 
 **End of a climb.** The climb of k shares ends when the log-likelihood is within k * `SLACK` of its
-maximum. An upper bound on the maximum shows this (Lindsay 1983, "The geometry of mixture
-likelihoods", theorem 4.1). The ratio of a symbol is its frequency in the tally divided by its
-probability under the current shares. Each value has an expected ratio, namely the mean ratio of the
-symbols that devices with this value send. Let r be the largest expected ratio of all values, and n
-the number of reports. The log-likelihood is concave, so the maximum exceeds the current
+maximum. An upper bound on the maximum shows when this is the case (Lindsay 1983, "The geometry of
+mixture likelihoods", theorem 4.1). The ratio of a symbol is its frequency in the tally divided by
+its probability under the current shares. Each value has an expected ratio, namely the mean ratio of
+the symbols that devices with this value send. Let r be the largest expected ratio of all values,
+and n the number of reports. The log-likelihood is concave, so the maximum exceeds the current
 log-likelihood by at most n * (r - 1).
 
 Arrays have one row per tally. A single number per tally has shape (tallies, 1).
@@ -55,15 +55,15 @@ resulting error of a share is about 4% of its standard error.
 
 ROUNDING = 2.0**-42
 """A bound on the rounding error of a log-likelihood in 64-bit floats, divided by the number of
-reports. The search may always end within n times this number of the maximum log-likelihood of n
-reports.
+reports. For n reports, the search may end within n times this number of the maximum
+log-likelihood, even if `SLACK` requires a higher precision.
 """
 
 MAX_ROUNDS = 1000
 """The maximum number of rounds of the search. A few dozen rounds are usual.
 
-The search may reach this limit if the tally is unlikely in every population. The result is then
-the most likely shares so far.
+The search may reach this limit if the tally is unlikely in every population. The result is then the
+most likely shares found so far.
 """
 
 GROWTH = 1.1
