@@ -121,8 +121,8 @@ class Analysis(ABC, Generic[K]):
         """Refuse a tally that cannot be estimated.
 
         Raises:
-            UnfitTallyError: if the channel lacks a symbol of the tally, or if the metric's range is
-                too narrow for floats.
+            UnfitTallyError: if the tally counts a symbol that the channel does not have, or if
+                floats cannot distinguish the numbers of the metric's range.
         """
         tally.check(self.metric.channel.symbols)
 

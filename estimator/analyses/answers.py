@@ -348,7 +348,7 @@ class MembersOfSet(OneOfLabels[Subset]):
 
 
 class MembersInPairs(MembersOfSet):
-    """Metrics about sets, which devices report with pair geometry.
+    """Metrics about sets, for devices that report with the mechanism pair-geometry.
 
     A device pads its set with dummies and draws two elements. The device then reports a block: a
     set of elements that probably contains one or both drawn elements.

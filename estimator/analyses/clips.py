@@ -107,7 +107,7 @@ def quantile(people: Numbers, share: float) -> float:
 
 
 def with_exponential_tail(people: Numbers) -> Numbers:
-    """Replace the distribution beyond the quantile `TAIL` by an exponential tail.
+    """Replace the distribution beyond the quantile `TAIL` with an exponential tail.
 
     The values must be evenly spaced.
     """

@@ -102,7 +102,7 @@ class PointOfGrid(OneSymbol[Grid]):
     def check(self, tally: Tally) -> None:
         """Refuse a tally that does not fit the channel.
 
-        Also refuse a range that is too narrow for floats.
+        Also refuse a range whose numbers floats cannot distinguish.
         """
         super().check(tally)
         check_range(self.kind)
@@ -167,7 +167,7 @@ class PointOfGrid(OneSymbol[Grid]):
         return high - low
 
     def told(self, mean: Estimate) -> Estimate:
-        """Convert a mean from the scale 0 to 1 to the unit of the answers."""
+        """Convert a mean on the scale 0..1 to the unit of the answers."""
         return STATISTICS[self.mean_statistic].scale.shown(mean.between(*self.averaged_ends), self.ends)
 
     def unknown(self) -> tuple[FigureGroup, ...]:
@@ -306,7 +306,7 @@ class DaysOfUse(CountsWithShares[Activity]):
 
 
 def check_range(kind: Grid) -> None:
-    """Refuse a range that is too narrow for floats to distinguish its numbers.
+    """Refuse a range whose numbers floats cannot distinguish, because the range is too narrow.
 
     Raises:
         UnfitTallyError: if the range is too narrow.

@@ -72,7 +72,7 @@ class MeansByGroup(OneSymbol[MeanByGroup]):
     def check(self, tally: Tally) -> None:
         """Refuse a tally that does not fit the channel.
 
-        Also refuse a range that is too narrow for floats.
+        Also refuse a range whose numbers floats cannot distinguish.
         """
         super().check(tally)
         check_range(self.kind.second)

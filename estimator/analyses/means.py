@@ -77,10 +77,10 @@ class Contrast:
 
     @classmethod
     def within(cls, scores: Floats, lightest: float, ratio: float) -> Contrast:
-        """Return the contrast of a channel, given limits of the channel's probabilities.
+        """Return the contrast of a channel, given bounds on the channel's probabilities.
 
-        Some channels have too many probabilities to compute each one. In other channels, the input
-        alone does not determine the probabilities.
+        Use this constructor for channels with too many probabilities to compute, and for channels
+        in which the input alone does not determine the probabilities.
 
         Args:
             scores: the unbiased score of each symbol, shape (symbols,).

@@ -20,8 +20,8 @@ bootstrap; Davison & Hinkley 1997, "Bootstrap methods and their application", se
 
 If a true share is 0, its estimate may be above 0 by chance. Drawn tallies would then be too close
 to the range, and the test would reject honest tallies twice as often as its significance level
-allows. Before the draws, the test therefore replaces each share that may be 0 by 0. Source: Andrews
-& Soares 2010, "Inference for parameters defined by moment inequalities using generalized moment
+allows. Before the draws, the test therefore sets each share that may be 0 to 0. Source: Andrews &
+Soares 2010, "Inference for parameters defined by moment inequalities using generalized moment
 selection". For numbers on a grid, the test sets no share to 0. In measurements, up to 9% of the
 honest tallies of such numbers had p <= .05.
 

@@ -74,7 +74,10 @@ class SharesAbove(OneSymbol[Thresholds]):
         return {"above[VALUE]": FigureKey("share_above")} | quantiles
 
     def check(self, tally: Tally) -> None:
-        """Refuse a tally that does not fit the channel, and a range too narrow for floats."""
+        """Refuse a tally that does not fit the channel.
+
+        Also refuse a range whose numbers floats cannot distinguish.
+        """
         super().check(tally)
         check_range(self.kind)
 

@@ -29,10 +29,10 @@ BLOCKS: Final = 128
 """The maximum number of blocks into which the rotations of a channel are divided."""
 
 RANKED: Final = 1 / math.sqrt(1 + (512 * OFFSET / 2**20) ** 2 / 12)
-"""The correlation of a normal coordinate with the same coordinate plus a device's uniform offset.
+"""The correlation of a coordinate with the sum of the coordinate and a device's offset.
 
-Devices add the offset before selecting the largest coordinates. The offset reduces the gain by this
-factor.
+The coordinate is normally distributed, and the offset uniformly. Devices add the offset before they
+select the largest coordinates, which reduces the gain by this factor.
 """
 
 GRID_POINTS: Final = 2001

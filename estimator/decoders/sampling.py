@@ -28,7 +28,7 @@ from client_sdk.protocol.mechanisms.square_wave import SquareWave
 from estimator.statistics.arrays import Counts, Floats
 
 SymbolOf = Callable[[Counts, Counts], Counts]
-"""A function that returns the symbol at a place of an input's block.
+"""A function that returns the symbol at a place (position) in an input's block.
 
 The arguments are an array of inputs and an array of places, from 0 to size - 1. The shapes of both
 arrays must be compatible (broadcast).
@@ -168,11 +168,11 @@ def _first_symbol(blocks: Blocks) -> int:
 
 
 def _add_block_draws(tally: Counts, kept: Counts, blocks: Blocks, generator: np.random.Generator) -> None:
-    """Draw a symbol from the input's block for some devices, and add these reports to the tally.
+    """For some devices, draw a symbol from the block of their input, and add it to the tally.
 
     ``kept`` is the number of these devices for each input. If an input has many of these devices,
-    the number of devices at each place is drawn. If an input has few devices, a place is drawn for
-    each device, unless the weights of the block differ.
+    the number of devices for each symbol of the block is drawn. If an input has few devices, a
+    symbol is drawn for each device, unless the weights of the block differ.
     """
     fewest = blocks.size if len(blocks.weights) == 1 else 1
     many = np.flatnonzero(kept >= fewest)

@@ -1,10 +1,10 @@
 """The decoder and the symbol distribution of the mechanism square-wave, in O(k) steps.
 
 A device with input x prefers the symbols x to x + width - 1. The expected symbol is therefore a
-linear function of the input. A linear function of the symbol is thus an unbiased score. Source:
-Wang et al. 2019, "Collecting and analyzing multidimensional data with local differential privacy",
-section III.B, lemma 1. The module `estimator.likelihood.histogram` estimates the distribution of
-inputs.
+linear function of the input. A suitable linear function of the symbol is thus an unbiased score for
+the input. Source: Wang et al. 2019, "Collecting and analyzing multidimensional data with local
+differential privacy", section III.B, lemma 1. The module `estimator.likelihood.histogram` estimates
+the distribution of inputs.
 """
 
 from __future__ import annotations

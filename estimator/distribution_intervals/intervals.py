@@ -46,7 +46,7 @@ from estimator.statistics.confidence import EXACT_BELOW
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Edges:
-    """The scores of the symbols, from which limits of F at some points are computed.
+    """Scores of the symbols, for limits of the distribution function F at some points of a grid.
 
     Attributes:
         below: for each point, scores for the mean of F over some cells before the point, shape (m,
@@ -64,9 +64,10 @@ class Edges:
 
     @classmethod
     def at(cls, tally: TallyRanges, places: Places, family: int) -> Edges:
-        """Return the scores for the tightest expected limits of F at the points ``places``.
+        """Return the scores that are expected to give the tightest limits of F at certain points.
 
-        At index -1, before the first point, F is 0. At the last point, F is 1.
+        F is the distribution function, and ``places`` contains the indices of the points. At index
+        -1, before the first point, F is 0. At the last point, F is 1.
         """
         sides = tally.ranges
         rising, falling = tally.chosen(family)
@@ -104,17 +105,17 @@ def shares_of_ranges(tally: TallyRanges, firsts: Places, lasts: Places, family: 
 def place_before(tally: TallyRanges, firsts: Places) -> Places:
     """Return, for each range, the index of the last point before the answers of the range.
 
-    At index -1, before the first point, F is 0. If answers are counts and a range begins with the
-    count 3, the result is 2.
+    The index is -1 if no point is before the answers. If answers are counts and a range begins with
+    the count 3, the index is 2.
     """
     return np.where((firsts == 0) | tally.ranges.histogram.is_of_points, firsts - 1, firsts)
 
 
 def _scores(tally: TallyRanges, side: Side, chosen: Places, places: Places) -> Floats:
-    """Return the scores for the mean of F over the chosen number of cells, shape (m, points).
+    """Return the scores for the distribution function's mean over some cells.
 
-    ``chosen`` contains, for every point of the grid, the index of the chosen number of cells in
-    `WIDTHS`. ``places`` are the indices of the returned points.
+    For every point of the grid, ``chosen`` contains the index in `WIDTHS` of the number of cells.
+    ``places`` are the indices of the points in the result, which has shape (m, points).
     """
     widths = chosen[places]
     integrals = tally.ranges.scores.integrals
@@ -224,9 +225,10 @@ def variance_interval(tally: TallyRanges, family: int = 1) -> tuple[float, float
 def mean_within(tally: TallyRanges, first: int, last: int, family: int = 1) -> tuple[float, float]:
     """Return the interval of the mean of the answers within a range, in the unit of the answers.
 
-    At the mean c, the signed distances of the answers in the range add up to 0. The interval
-    contains each c for which the limits of F allow the sum 0. By partial integration, the sum for a
-    range from a to b is (b - c) F(b) + (c - a) F(a), minus the integral of F from a to b.
+    At the mean c, the signed distances of the answers in the range add up to 0. Let F be the
+    distribution function. By partial integration, the sum for a range from a to b is (b - c) F(b) +
+    (c - a) F(a), minus the integral of F from a to b. The interval contains each c for which the
+    limits of F allow the sum 0.
 
     Args:
         tally: the tally, with its estimates for ranges of the grid.
@@ -266,7 +268,7 @@ def where_zero(places: Floats, lows: Floats, highs: Floats) -> tuple[float, floa
 def _distances(ends: Floats, within: Floats, centers: Floats) -> Floats:
     """Return the scores for the sum of signed distances in `mean_within`, shape (m, centers).
 
-    The unit of distances is the width of the range.
+    The unit of distances is the width of the range. F is the distribution function.
 
     Args:
         ends: the scores for F at the start and at the end of the range, shape (m, 2).

@@ -41,9 +41,9 @@ from estimator.statistics.intervals import bounded_intervals, score_intervals
 ENOUGH = 10
 """The minimum number of reports for a normal limit, divided by the kurtosis of the score.
 
-The mean of a number requires more reports (`estimator.analyses.means.ENOUGH`). Limits of F require
-fewer, because no interval of F is narrower than Wilson's interval. `python -m benchmarks coverage`
-measures the coverage.
+The mean of a number requires more reports (`estimator.analyses.means.ENOUGH`). Limits of a
+distribution function require fewer, because their intervals are never narrower than Wilson's
+interval. `python -m benchmarks coverage` measures the coverage.
 """
 
 SILENT = 1e-12
@@ -198,11 +198,13 @@ def _bernstein(
 class Scores:
     """The scores of a channel's m symbols. The k inputs of the channel are the points of a grid.
 
+    F is the distribution function of the answers.
+
     Attributes:
         shares: the score of each symbol for the share of each input, shape (m, k).
-        integrals: the score of each symbol for the integral of F from the first point to point b,
-            for b = 0..k, shape (m, k + 1). The unit of length is a cell. After the last point,
-            there is one more cell, in which F = 1.
+        integrals: the score of each symbol for the integral of F from point 0 to point b, for b =
+            0..k, shape (m, k + 1). The unit of length is a cell. After the last point, there is one
+            more cell, in which F = 1.
     """
 
     shares: Floats
@@ -246,9 +248,9 @@ class Side:
     Attributes:
         starts: the index of each range's first point, from 0 to k.
         stops: the index of each range's last point, from 0 to k.
-        beyond: the number of each range's cells after the last point of the grid. In these cells, F
-            is 1.
-        noise: the noise of the scores for the mean of F over each range.
+        beyond: the number of each range's cells after the last point of the grid. In these cells,
+            the distribution function is 1.
+        noise: the noise of the scores for the mean of the distribution function over each range.
     """
 
     starts: Places
@@ -269,7 +271,10 @@ class Side:
         return cls(starts, stops, beyond, Noise(*columns))
 
     def means(self, integrals: Floats) -> Floats:
-        """Return the mean of F over each range, from the integrals of F up to each point."""
+        """Return the mean of the distribution function over each range.
+
+        ``integrals`` contains the integral of the distribution function up to each point.
+        """
         sums = integrals[self.stops] - integrals[self.starts] + self.beyond
         means: Floats = sums / WIDTHS[:, np.newaxis]
         return means
@@ -290,12 +295,12 @@ def _scores(integrals: Floats, starts: Places, stops: Places, beyond: Places) ->
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Ranges:
-    """All ranges of a histogram's grid, with the scores for the mean of F over each range.
+    """All ranges of a histogram's grid, with scores for the distribution function F.
 
     Attributes:
         histogram: the bins between the points.
         points: the answers at the k points, in rising order.
-        scores: the scores of the channel.
+        scores: the scores for the mean of F over each range.
         after: the ranges that begin at each point. The mean of F over this range is at least F at
             the point.
         before: the ranges that end at each point. The mean of F over this range is at most F at the
@@ -360,7 +365,7 @@ def deviations_of(integrals: Floats, law: Floats) -> Floats:
     A width that exceeds the grid is replaced by the width of the grid.
 
     Args:
-        integrals: the scores of the integrals of F, shape (m, k + 1).
+        integrals: the scores of the distribution function's integrals, shape (m, k + 1).
         law: the probability of each symbol in the reference population, shape (m,).
     """
     widths = np.minimum(WIDTHS, integrals.shape[1] - 1)
@@ -377,15 +382,15 @@ def joint_tests(integrals: Floats, law: Floats) -> Floats:
     number (Bonferroni) would be too large a divisor. For instance, for `square-wave` at epsilon 1
     on 33 points, the divisor for 10 tests is 2.6.
 
-    The computation uses the ranges at the first point, because no other point has more ranges. F is
-    assumed to be constant. The largest deviation of the estimates, in standard errors, is then the
-    maximum of correlated normal variables. Random draws give its 95% quantile. The error
-    probability of each test is the probability that a single normal variable exceeds this quantile.
-    The result is 2.5% (the error probability of one end) divided by the error probability of each
-    test. Widths that exceed the grid get the divisor 1.
+    The computation uses the ranges at the first point, because no other point has more ranges. The
+    distribution function is assumed to be constant. The largest deviation of the estimates, in
+    standard errors, is then the maximum of correlated normal variables. Random draws give its 95%
+    quantile. The error probability of each test is the probability that a single normal variable
+    exceeds this quantile. The result is 2.5% (the error probability of one end) divided by the
+    error probability of each test. Widths that exceed the grid get the divisor 1.
 
     Args:
-        integrals: the scores of the integrals of F, shape (m, k + 1).
+        integrals: the scores of the distribution function's integrals, shape (m, k + 1).
         law: the probability of each symbol in the reference population, shape (m,). Other
             populations would hardly change the result.
     """
@@ -404,7 +409,8 @@ def joint_tests(integrals: Floats, law: Floats) -> Floats:
 class Seen:
     """The estimates of one tally for the ranges before each point, or for those after each point.
 
-    Arrays have shape (widths, points), with one entry for each range.
+    Arrays have shape (widths, points), with one entry for each range. F is the distribution
+    function of the answers.
 
     Attributes:
         fitted: the mean of F over each range, according to the fitted histogram.
@@ -438,7 +444,10 @@ class Seen:
         return lows.max(axis=0), highs.min(axis=0)
 
     def limits(self, chosen: Places, family: int) -> tuple[Floats, Floats]:
-        """Return the unclipped limits of F at each point, from the range of the chosen width."""
+        """Return unclipped limits of the distribution function at each point.
+
+        At each point, the limits come from the range of the chosen width.
+        """
         places = chosen, np.arange(chosen.shape[-1])
         return limits(self.means[places], self.variances[places], self.noise.at(*places), self.reports, family)
 
@@ -475,10 +484,10 @@ class TallyRanges:
         return cls(ranges, counts, after, before)
 
     def chosen(self, family: int) -> tuple[Places, Places]:
-        """Return the widths with the tightest expected limits of F at each point.
+        """Return, for each point, the width of the range with the tightest expected limit.
 
-        The first result is for upper limits of F, the second for lower limits. Both results contain
-        an index in `WIDTHS` for each point.
+        The first result is for upper limits of the distribution function, the second for lower
+        limits. Both results contain an index in `WIDTHS` for each point.
         """
         z, after, before = z_of(family), self.after, self.before
         rising = (after.fitted + z * after.errors).argmin(axis=0)

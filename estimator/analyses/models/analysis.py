@@ -38,7 +38,7 @@ The reasons:
 * The correction changes by s^2 (M* db + (M* - M) b), with M* - M = A* D + D A + tr(D) A* + tr(A) D.
 
 For a large r, another bound is smaller, because |b*| is at most |A*| (|k| + |dk|). The coefficients
-move by at most the sum of this bound, |b|, and the corrections of b* and b.
+then move by at most the sum of |b*|, |b|, and the corrections of b* and of b.
 """
 
 from __future__ import annotations

@@ -40,10 +40,10 @@ def predict(model: LearnedModel, columns: Sequence[Column]) -> Floats:
 
 
 def coordinates(feature: ModelInput, column: Column) -> Floats:
-    """Return the factors for a feature's weights, shape (devices, weights).
+    """Return the numbers by which a feature's weights are multiplied, shape (devices, weights).
 
     * A number is scaled to -1..1.
-    * Two values become -1 and 1.
+    * If a feature has two values, they become -1 and 1.
     * With more than two values, each value except the first has a coordinate. The coordinate is 1
       for devices with this value and 0 for all other devices.
     """
