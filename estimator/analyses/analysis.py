@@ -8,8 +8,8 @@ Terms of this package:
 * *input*: a device encodes its answer as an input from 0 to k - 1.
 * *channel*: a mechanism with its parameters. The channel draws a symbol for an input.
 * *symbol*: a number from 0 to m - 1. The device reports the symbol.
-* *score*: a number for each symbol. The mean score of all reports is an unbiased estimate, for
-  example of a share or a mean.
+* *score*: a number for each symbol. Each share and each mean has its own scores. The mean score of
+  all reports is then an unbiased estimate of this share or mean.
 """
 
 from __future__ import annotations
@@ -121,8 +121,8 @@ class Analysis(ABC, Generic[K]):
         """Refuse a tally that cannot be estimated.
 
         Raises:
-            UnfitTallyError: if the tally counts a symbol that the channel does not have, or if
-                floats cannot distinguish the numbers of the metric's range.
+            UnfitTallyError: if the tally counts a symbol that the channel does not have, or if the
+                metric's range is too narrow for floats to distinguish its numbers.
         """
         tally.check(self.metric.channel.symbols)
 

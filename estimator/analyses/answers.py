@@ -78,7 +78,10 @@ class OneSymbol(Analysis[K]):
 
     @abstractmethod
     def unknown(self) -> tuple[FigureGroup, ...]:
-        """Return the figures of a tally that has no reports. Each interval contains every value."""
+        """Return the figures for a tally without reports.
+
+        Each interval contains all possible values.
+        """
 
     @abstractmethod
     def family(self, request: Request) -> int:
@@ -98,7 +101,10 @@ class OneSymbol(Analysis[K]):
         return replace(estimated, groups=in_order(estimated.groups))
 
     def extremes_beside(self, unbiased: Floats) -> tuple[Floats, Floats]:  # noqa: ARG002 used for sets
-        """Return the extreme scores of a report, which limit the effect of fabricated reports."""
+        """Return the smallest and the largest score of a report, given the unbiased estimates.
+
+        These scores limit the effect of fabricated reports.
+        """
         return self.extremes
 
     def means(self, mean: Estimate, reports: int) -> Iterator[FigureGroup]:
@@ -159,7 +165,7 @@ class OneOfLabels(OneSymbol[K]):
 
     @property
     def alerts(self) -> Mapping[str, FigureKey]:
-        """The figures that alerts may watch: the shares, the mean, and the sum."""
+        """The estimates that alerts may watch: the shares, the mean, and the sum."""
         return (
             ({} if self.ends is None else {"mean": FigureKey(self.mean_statistic)})
             | ({"sum": FigureKey("sum")} if self.adds_up else {})
@@ -175,7 +181,10 @@ class OneOfLabels(OneSymbol[K]):
             yield FigureGroup("share", self.of_answers(shares), "", SHARES), *of_mean
 
     def unknown(self) -> tuple[FigureGroup, ...]:
-        """Return the figures of a tally that has no reports. Each interval contains every value."""
+        """Return the figures for a tally without reports.
+
+        Each interval contains all possible values.
+        """
         shares = FigureGroup("share", Figures.unknown(self.labels), "", SHARES)
         return (shares,) if self.ends is None else (shares, *self.means(Estimate(None, None, *self.ends, None), 0))
 
@@ -191,7 +200,7 @@ class OneOfLabels(OneSymbol[K]):
             yield Estimate(*mean, maximum_likelihood=likeliest).between(least, greatest)
 
     def family(self, request: Request) -> int:  # noqa: ARG002 used for numbers
-        """Return the number of intervals for one tally's shares, mean, and derived figures."""
+        """Return the number of intervals for one tally's shares, mean, and derived statistics."""
         size = self.metric.channel.inputs
         shares = 1 if size == 2 else size  # noqa: PLR2004 the second share is 1 minus the first
         return shares + (self.positions is not None) + (size - 1 if self.metric.has_no_answer else self.more_intervals)
@@ -202,7 +211,7 @@ class OneOfLabels(OneSymbol[K]):
         return 0
 
     def more(self, estimated: MetricEstimate, counts: Counts, request: Request, family: int) -> MetricEstimate:
-        """Add clusters, the covariance, and derived figures."""
+        """Add the requested clusters and covariance, and the statistics derived from the shares."""
         shares = estimated.estimates
         if not estimated.reports or shares is None:
             return estimated

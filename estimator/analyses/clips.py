@@ -25,16 +25,19 @@ STEP: Final = 1.1
 """The ratio between the lengths of neighboring candidate ranges, before rounding to two digits."""
 
 LEAST_SHARE: Final = 0.5
-"""The quantile of the answers that is the smallest candidate for the clip.
+"""The smallest candidate for the clip, as a quantile of the answers.
 
 If more than half of the answers were clipped, the mean would say little about the numbers.
 """
 
 SHOWN_SHARES: Final = (0.9, 0.95, 0.98, 0.99)
-"""The quantiles of the answers that select candidate ranges to show beside the best range."""
+"""For each of these quantiles, the candidate range that ends nearest to the quantile is shown."""
 
 MOST_CHANGE: Final = 10.0
-"""The largest relative rise of numbers in `clip_at`. A rise of 10 multiplies each number by 11."""
+"""The largest relative rise of the numbers that `clip_at` considers.
+
+A rise of 10 multiplies each number by 11.
+"""
 
 WORTH: Final = 0.9
 """The maximum error of a suggested clip, as a fraction of the full range's error."""

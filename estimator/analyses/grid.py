@@ -72,7 +72,7 @@ class PointOfGrid(OneSymbol[Grid]):
 
     @property
     def has_distribution(self) -> bool:
-        """Whether a distribution is estimated, which takes a grid of at least three points."""
+        """Whether a distribution is estimated. This requires at least three grid points."""
         return self.kind.statistic != "mean" and self.decoder is not None
 
     @property
@@ -92,7 +92,7 @@ class PointOfGrid(OneSymbol[Grid]):
 
     @property
     def alerts(self) -> Mapping[str, FigureKey]:
-        """The figures that alerts may watch: the mean, the sum, and quantiles if estimated."""
+        """The estimates that alerts may watch: the mean, the sum, and quantiles if estimated."""
         return (
             {"mean": FigureKey(self.mean_statistic)}
             | ({"sum": FigureKey("sum")} if self.adds_up else {})
@@ -102,7 +102,7 @@ class PointOfGrid(OneSymbol[Grid]):
     def check(self, tally: Tally) -> None:
         """Refuse a tally that does not fit the channel.
 
-        Also refuse a range whose numbers floats cannot distinguish.
+        Also refuse a range that is too narrow for floats to distinguish its numbers.
         """
         super().check(tally)
         check_range(self.kind)
@@ -306,7 +306,7 @@ class DaysOfUse(CountsWithShares[Activity]):
 
 
 def check_range(kind: Grid) -> None:
-    """Refuse a range whose numbers floats cannot distinguish, because the range is too narrow.
+    """Refuse a range that is too narrow for floats to distinguish its numbers.
 
     Raises:
         UnfitTallyError: if the range is too narrow.
@@ -426,9 +426,10 @@ def _pairs(histogram: Histogram) -> list[Ends]:
 def _ranges(tally: TallyRanges, fit: Fit, ranges: Sequence[Ends], family: int) -> list[Figure]:
     """Return the share of answers within each requested range.
 
-    The ends of a requested range may lie between grid points. The share's lower limit is then
-    computed for the widest range between grid points inside the requested range, and the upper
-    limit for the narrowest range between grid points around it.
+    The ends of a requested range may lie between grid points, but limits are computed only for
+    ranges that end at grid points. The lower limit is computed for the largest such range within
+    the requested range. The upper limit is computed for the smallest such range that contains the
+    requested range.
     """
     histogram, points = tally.ranges.histogram, tally.ranges.points
     figures = []

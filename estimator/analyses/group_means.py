@@ -66,13 +66,13 @@ class MeansByGroup(OneSymbol[MeanByGroup]):
 
     @property
     def alerts(self) -> Mapping[str, FigureKey]:
-        """The figures that alerts may watch: the mean of a group, and the share of a group."""
+        """The estimates that alerts may watch: the mean of a group, and the share of a group."""
         return {"mean[VALUE]": FigureKey("mean_within"), "share[VALUE]": FigureKey("share")}
 
     def check(self, tally: Tally) -> None:
         """Refuse a tally that does not fit the channel.
 
-        Also refuse a range whose numbers floats cannot distinguish.
+        Also refuse a range that is too narrow for floats to distinguish its numbers.
         """
         super().check(tally)
         check_range(self.kind.second)
@@ -248,9 +248,9 @@ def ratios_of(kind: MeanByGroup, inverse: Inverse, counts: Counts) -> tuple[Rati
 
 
 def _ends(points: int) -> Floats:
-    """Return the fractions of each point that count as low and as high, shape (2, points).
+    """Return each point's weights for the low end and the high end, shape (2, points).
 
-    With five points, the second point counts as 3/4 low and 1/4 high.
+    With five points, the second point has the weights 3/4 and 1/4.
     """
     places = np.linspace(0.0, 1.0, points)
     return np.array([1.0 - places, places])

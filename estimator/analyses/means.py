@@ -40,7 +40,7 @@ class UnbiasedScores(Protocol):
 
     @property
     def enough(self) -> float:
-        """The number of reports from which the mean score is nearly normal, for any true mean."""
+        """The minimum number of reports for a nearly normal mean score, for any true mean."""
 
     def least_variance(self, means: Floats) -> Floats | float:
         """Return the minimum variance of a score, for each true mean."""

@@ -13,13 +13,13 @@ the share of a category's value. The other statistics follow from these shares a
 * P-value of a difference: 1 minus the largest confidence at which the interval excludes 0. P-value
   and interval therefore never contradict each other.
 * Independence: f_ij = f_i. f_.j, for the share f_i. of group i and the share f_.j of outcome j.
-  Wald's statistic tests this equation, including the noise of the mechanism. Pearson's test would
-  ignore this noise and reject far too often.
+  Wald's statistic tests this equation, and takes the noise of the mechanism into account. Pearson's
+  test would ignore this noise and reject far too often.
 * Area under the ROC curve (AUC), for a scale and a yes-or-no metric: the probability that a random
-  yes is at a higher step than a random no. Two people at the same step count half. The numerator is
-  the sum of f(i, yes) f(j, no) over all steps i > j, plus half of the sum over i = j. The
-  denominator is f(yes) f(no). The covariance of two estimates biases their product, and is
-  therefore subtracted.
+  person who says yes is at a higher step than a random person who says no. Two people at the same
+  step count half. The numerator is the sum of f(i, yes) f(j, no) over all steps i > j, plus half of
+  the sum over i = j. The denominator is f(yes) f(no). The covariance of two estimates biases their
+  product, and is therefore subtracted.
 * ROC curve: a point for each step. Its coordinates are two shares of people at or above this step:
   the share among the people who say no, and the share among the people who say yes.
 """
@@ -161,9 +161,9 @@ def _differences(cross: Cross, table: Ratios, z: float) -> Iterator[Figure]:
 def _independence(table: Ratios) -> Independence:
     """Test with Wald's statistic whether group and outcome are independent.
 
-    The last group and the last outcome are left out, because the other pairs determine the
-    shares of both. The covariance of two estimates biases their product, and is therefore
-    subtracted.
+    The statistic leaves out the pairs with the last group or the last outcome, because their
+    deviations from independence follow from those of the other pairs. The covariance of two
+    estimates biases their product, and is therefore subtracted.
     """
     groups, outcomes = table.pairs.shape
     columns = table.pairs.sum(axis=0)
@@ -208,9 +208,10 @@ def roc_of_pairs(cross: Cross, shares: Floats, covariance: Floats, sample: Sampl
 
 
 def auc_of_pairs(shares: Floats, covariance: Floats, sample: Sample, z: float) -> Estimate:
-    """Return the probability that a random yes is at a higher step than a random no.
+    """Return the area under the ROC curve (AUC).
 
-    Two people at the same step count half.
+    The AUC is the probability that a random person who says yes is at a higher step than a random
+    person who says no. Two people at the same step count half.
 
     Args:
         shares: the unbiased estimates of the pairs' shares, shape (2 steps,). The order is by step,
@@ -235,14 +236,16 @@ def auc_of_pairs(shares: Floats, covariance: Floats, sample: Sample, z: float) -
 def _reach_of_auc(wins: Floats, shares: Floats, covariance: Floats, sample: Sample, z: float) -> Distances | None:
     """Return the distances from the AUC to the ends of its interval.
 
-    The two groups are the people who say yes and those who say no. Returns None if either group
-    could be empty. A person wins against a member of the other group by being at a higher step.
-    Given one group's shares, the other group's win rate is a ratio of shares. The error of the AUC
-    is, to first order, the error of the difference between the two win rates.
+    Returns None if nobody might say yes, or nobody might say no.
 
-    For each step of a yes and each step of a no, ``wins`` is 1 if the yes is at the higher step,
-    0.5 for a tie, and 0 if the no is at the higher step. The other arguments are as for
-    `auc_of_pairs`.
+    The two groups are the people who say yes and those who say no. A person wins against a member
+    of the other group by being at a higher step. Given one group's shares, the other group's win
+    rate is a ratio of shares. The error of the AUC is, to first order, the error of the difference
+    between the two win rates.
+
+    ``wins`` has one row for each step of a person who says yes, and one column for each step of a
+    person who says no. An entry is 1 if the row's step is higher, 0.5 if the steps are equal, and 0
+    if the row's step is lower. The other arguments are as for `auc_of_pairs`.
     """
     no, yes = shares.reshape(-1, PAIR).T
     if min(no.sum(), yes.sum()) <= 0:

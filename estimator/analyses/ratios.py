@@ -84,7 +84,7 @@ class Sample:
 
 
 class Distances(NamedTuple):
-    """A difference's standard error, and its distances from the ends of its interval."""
+    """A difference's standard error, and the distances to the ends of the difference's interval."""
 
     down: float
     up: float

@@ -69,14 +69,14 @@ class SharesAbove(OneSymbol[Thresholds]):
 
     @property
     def alerts(self) -> Mapping[str, FigureKey]:
-        """The figures that alerts may watch: shares at or above a threshold, and quantiles."""
+        """The estimates that alerts may watch: shares at or above a threshold, and quantiles."""
         quantiles = {f"p{100 * each:.0f}": FigureKey("quantile", each) for each in QUANTILES}
         return {"above[VALUE]": FigureKey("share_above")} | quantiles
 
     def check(self, tally: Tally) -> None:
         """Refuse a tally that does not fit the channel.
 
-        Also refuse a range whose numbers floats cannot distinguish.
+        Also refuse a range that is too narrow for floats to distinguish its numbers.
         """
         super().check(tally)
         check_range(self.kind)
@@ -100,7 +100,10 @@ class SharesAbove(OneSymbol[Thresholds]):
             yield FigureGroup("share_above", shares, "", SHARES), self._quantiles(least, most, quantiles)
 
     def unknown(self) -> tuple[FigureGroup, ...]:
-        """Return the figures of a tally that has no reports. Each interval contains every value."""
+        """Return the figures for a tally without reports.
+
+        Each interval contains all possible values.
+        """
         shares = Figures.unknown(self.labels)
         return FigureGroup("share_above", shares, "", SHARES), self._quantiles(shares.lows, shares.highs)
 

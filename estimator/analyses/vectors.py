@@ -92,10 +92,10 @@ def _pairs(counts: Counts, rotations: int, generator: np.random.Generator) -> tu
 
 
 def _evenly(counts: Counts, places: int, generator: np.random.Generator) -> Counts:
-    """Draw a place for each device uniformly, and return the number of devices at each place.
+    """Assign each device to a random place, and return the number of devices at each place.
 
-    ``counts`` is the number of devices in each row, shape (rows,). The result has shape (rows,
-    places).
+    All places are equally likely. ``counts`` contains the number of devices in each row, shape
+    (rows,). The result has shape (rows, places).
     """
     if counts.max(initial=0) > places:
         by_place: Counts = generator.multinomial(counts, np.full(places, 1 / places))

@@ -185,7 +185,7 @@ class Decoder:
 
     @property
     def enough(self) -> float:
-        """The number of reports from which the estimate is nearly normal, for any true mean."""
+        """The minimum number of reports for a nearly normal estimate, whatever the true mean is."""
         return LEAST_NOISE / float(self.least_variance(np.linspace(0.0, 1.0, self.squares.size)).min())
 
     def least_variance(self, means: Floats) -> Floats:

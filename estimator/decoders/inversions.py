@@ -193,7 +193,8 @@ def extreme_of(channel: Channel) -> float:
     e**epsilon. The result is the largest such probability over all pairs of answers. If answers are
     sets, the true answer is assumed to contain as many members as possible that the same symbol
     favors. The result is then the probability for a single member, times (1 - 1 / r) / (1 - 1 /
-    e**epsilon). The ratio r is the largest ratio of a symbol's probabilities under two members.
+    e**epsilon). Here, r is the largest ratio of a symbol's probabilities, given one or another
+    member.
     """
     row, step = inversion_of(channel), channel.last_step
     if row.parts is None:

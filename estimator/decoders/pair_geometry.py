@@ -3,7 +3,7 @@
 A device pads its set with dummies to m elements, and reports a block of elements
 (`client_sdk.protocol.mechanisms.pair_geometry`). The reported block contains an element of the set
 with a higher probability, and any other element with a lower probability. The number of reported
-blocks that contain an element is therefore binomial, as in `support`.
+blocks that contain an element is therefore binomial, as in the module `support`.
 
 The probability of a single block depends on which elements occur together in sets. The shares of
 elements do not determine this probability, so `symbol_law` and `expectations` raise errors.

@@ -25,7 +25,7 @@ from estimator.statistics.arrays import Floats
 from estimator.statistics.confidence import student_of
 
 REACH: Final = 8.0
-"""The maximum distance of a share in `possible_share` from the estimate, in standard errors."""
+"""The largest distance from the estimate that `possible_share` considers, in standard errors."""
 
 POINTS: Final = 2001
 """The number of points for the integral in `possible_share`.
