@@ -352,7 +352,7 @@ class Analysis(ABC, Generic[K]):
         """
 
     def counted(self, value: Any) -> Sequence[Any]:  # noqa: ANN401 an answer
-        """Return the values whose shares include this answer.
+        """Return the values to whose shares an answer contributes.
 
         For a set, these values are its members.
         """

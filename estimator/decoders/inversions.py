@@ -59,7 +59,8 @@ class Inversion(NamedTuple):
             odds of the true answer against the other answer by e**epsilon. The default is the upper
             bound 1.
         likelier: returns the total probability of the more likely symbols for any input. If
-            ``likelier`` is None, the worst channel with the same epsilon is assumed instead.
+            ``likelier`` is None, privacy is computed for the least private channel with the same
+            epsilon.
         parts: returns the channels that the mechanism combines. Each device draws one of these
             channels with equal probabilities. None for other mechanisms.
     """

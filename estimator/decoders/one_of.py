@@ -55,7 +55,7 @@ class OneOfShares:
         return np.outer(weights, [of_no, of_yes]).ravel()
 
     def squares(self, inputs: int) -> Squares:
-        """Return the mean squared score of a report for the share of yes to its own question."""
+        """Return a report's mean squared score for the share of yes to the reported question."""
         return replace(self.support.squares(inputs), metrics=self.metrics)
 
     def extremes(self) -> tuple[Floats, Floats]:
@@ -79,10 +79,10 @@ class OneOfShares:
 
     @property
     def _scores(self) -> tuple[float, float]:
-        """The scores of a no and of a yes, for the reported question's share of yes.
+        """The scores of a reported no and of a reported yes, for the share of yes to the question.
 
-        Only one report in m is about a given question, so a single question's scores are multiplied
-        by m.
+        Only one in m reports is about a given question, so the scores for a single question are
+        multiplied by m.
         """
         support = self.support
         return float(self.metrics * support.intercept), float(self.metrics * (support.slope + support.intercept))

@@ -4,10 +4,10 @@ Band i consists of the symbols i to i + width - 1. A device that uses this band 
 symbols. An input (a point of a grid) is rounded at random to one of the two nearest bands.
 
 From band i to band i + 1, symbol i + width replaces symbol i. Scores are therefore unbiased, after
-scaling, if symbol i + width scores ``steps[i]`` more than symbol i. This step is the distance
-between the inputs of the two bands. The decoder is free to choose all other differences between
-scores. The choice minimizes a smooth upper bound on the variance for the worst input. Scores are
-unbiased for every choice, so rounding differences between machines do no harm.
+scaling, if symbol i + width scores ``steps[i]`` more than symbol i. Here, ``steps[i]`` is the
+distance between the inputs of the two bands. The decoder is free to choose all other differences
+between scores. The choice minimizes a smooth upper bound on the variance for the worst input.
+Scores are unbiased for every choice, so rounding differences between machines do no harm.
 """
 
 from __future__ import annotations

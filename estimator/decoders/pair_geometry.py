@@ -65,8 +65,8 @@ class Elements:
 class PairShares:
     """An `Inverse` for padded sets of m elements.
 
-    If one random element is drawn from each set, an element's share is its fraction of the draws.
-    An element that every set contains therefore has the share 1 / m, not 1.
+    If one random element is drawn from each set, an element's share is the fraction of draws that
+    give this element. An element that every set contains therefore has the share 1 / m, not 1.
 
     Attributes:
         balanced: the inverse that the methods of this class use. The probability that a block
@@ -103,7 +103,10 @@ class PairShares:
         return self.balanced.squares(inputs)
 
     def extremes(self) -> tuple[Floats, Floats]:
-        """Return the scores of blocks that lack and that contain an element, each of shape (1,)."""
+        """Return the score of a block without a given element, and of a block with this element.
+
+        Both arrays have shape (1,).
+        """
         return self.balanced.extremes()
 
     def support_counts(self, counts: Counts) -> Counts:
@@ -120,7 +123,7 @@ class PairShares:
         return float(other), float(other + (own - other) / self.drawn)
 
     def symbol_law(self, shares: Floats) -> Never:  # noqa: ARG002 of other channels
-        """Raise TypeError, because blocks depend on which elements occur together."""
+        """Raise TypeError, because probabilities depend on which elements occur together."""
         raise TypeError("shares of elements do not determine the law of blocks")
 
     def expectations(self, scores: Floats) -> Never:  # noqa: ARG002 of other channels
@@ -178,7 +181,8 @@ def tally_of_pairs(channel: PairGeometry, pairs: Counts, others: int, generator:
 
     A favored block is drawn as in `PairGeometry.block`. First, the inner products of the block's
     vector with the vectors of the two elements are drawn. Then, all coordinates except two are
-    drawn. These two follow from the inner products. A vector of zeros is drawn again.
+    drawn. These two follow from the inner products. If the result is a vector of zeros, the draw is
+    repeated.
 
     Args:
         channel: the channel.

@@ -360,9 +360,9 @@ class Ranges:
 
 
 def deviations_of(integrals: Floats, law: Floats) -> Floats:
-    """Return the standard deviation of the score of each range at the first point, shape (widths,).
+    """Return, for each width, the standard deviation of the score of one range, shape (widths,).
 
-    A width that exceeds the grid is replaced by the width of the grid.
+    The range begins at the first point. If its width exceeds the grid, the range is the whole grid.
 
     Args:
         integrals: the scores of the distribution function's integrals, shape (m, k + 1).
@@ -382,12 +382,12 @@ def joint_tests(integrals: Floats, law: Floats) -> Floats:
     number (Bonferroni) would be too large a divisor. For instance, for `square-wave` at epsilon 1
     on 33 points, the divisor for 10 tests is 2.6.
 
-    The computation uses the ranges at the first point, because no other point has more ranges. The
-    distribution function is assumed to be constant. The largest deviation of the estimates, in
-    standard errors, is then the maximum of correlated normal variables. Random draws give its 95%
-    quantile. The error probability of each test is the probability that a single normal variable
-    exceeds this quantile. The result is 2.5% (the error probability of one end) divided by the
-    error probability of each test. Widths that exceed the grid get the divisor 1.
+    The computation uses the ranges that begin at the first point, because no other point has more
+    ranges. The distribution function is assumed to be constant. The largest deviation of the
+    estimates, in standard errors, is then the maximum of correlated normal variables. Random draws
+    give its 95% quantile. The error probability of each test is the probability that a single
+    normal variable exceeds this quantile. The result is 2.5% (the error probability of one end)
+    divided by the error probability of each test. Widths that exceed the grid get the divisor 1.
 
     Args:
         integrals: the scores of the distribution function's integrals, shape (m, k + 1).

@@ -104,7 +104,7 @@ class Histogram:
         return self.lows if self.is_of_points else np.append(self.lows, self.highs[-1])
 
     def symbol_law(self, shares: Floats) -> Floats:
-        """Return each symbol's probability, shape (..., symbols), for these shares of bins."""
+        """Return each symbol's probability, shape (..., symbols), for given shares of the bins."""
         if self.is_of_points:
             return self.law.symbol_law(shares)
         ends = np.zeros((*shares.shape[:-1], self.bins + 1))
