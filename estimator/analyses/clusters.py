@@ -255,7 +255,6 @@ def _number(apart: Floats, weights: Floats, splits: Sequence[Members]) -> int:
 
 
 def _silhouette(apart: Floats, weights: Floats, members: Members) -> float:
-    """Return the average silhouette width of a division into clusters."""
     held = (members[:, np.newaxis] == np.arange(members.max() + 1)) * weights[:, np.newaxis]
     totals = held.sum(axis=0)
     if np.count_nonzero(totals) < 2:  # noqa: PLR2004 a silhouette needs another cluster

@@ -95,7 +95,7 @@ class Contrast:
     @staticmethod
     @lru_cache(maxsize=REMEMBERED)
     def remembered(inverse: Inverse, positions: tuple[float, ...]) -> Contrast:
-        """Return the scores from `from_positions`. Results are cached."""
+        """Return the cached result of `from_positions`."""
         return Contrast.from_positions(inverse, np.array(positions))
 
     def least_variance(self, means: Floats) -> float:  # noqa: ARG002 the same for every mean

@@ -93,7 +93,7 @@ Extremes = tuple[Floats, Floats]
 def range_test(channel: Channel, counts: Counts) -> RangeTest:
     """Test whether some population could have produced a tally.
 
-    The module's docstring describes the test. The tally needs at least one report.
+    The tally needs at least one report.
     """
     reports, inverse = int(counts.sum()), None if _is_on_grid(channel) else inverse_of(channel)
     if isinstance(inverse, PairShares):

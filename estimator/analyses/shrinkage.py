@@ -59,12 +59,9 @@ AT_ONCE = 2**14
 def shrunken_shares(shares: Floats, errors: Floats) -> Floats:
     """Move shares toward common sizes, and return the results, shape (..., k).
 
-    The module's docstring describes the method.
-
     Args:
         shares: the unbiased estimate of each share, shape (..., k), with k at least `FEWEST`.
         errors: the standard errors of the estimates, above 0, shape (..., k).
-
     """
     rows, errors_of_rows = shares.reshape(-1, shares.shape[-1]), errors.reshape(-1, shares.shape[-1])
     usual = _medians(errors_of_rows)

@@ -76,7 +76,7 @@ class TreeLaw:
 
 @lru_cache(maxsize=REMEMBERED)
 def law(channel: Hierarchical) -> TreeLaw:
-    """Return the distribution of a channel's symbols. Results are cached."""
+    """Return the distribution of a channel's symbols."""
     return TreeLaw.from_channel(channel)
 
 

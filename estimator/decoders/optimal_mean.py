@@ -78,7 +78,7 @@ class OptimalMeanLaw:
 
 @lru_cache(maxsize=REMEMBERED)
 def law(channel: OptimalMean) -> OptimalMeanLaw:
-    """Return the distribution of a channel's symbols. Results are cached."""
+    """Return the distribution of a channel's symbols."""
     return OptimalMeanLaw.from_channel(channel)
 
 

@@ -323,7 +323,7 @@ class Ranges:
     @staticmethod
     @lru_cache(maxsize=REMEMBERED)
     def from_histogram(histogram: Histogram, reference: int) -> Ranges:
-        """Return the ranges of a histogram for a reference population. Results are cached."""
+        """Return the ranges of a histogram for a reference population."""
         scores = Scores.from_histogram(histogram, reference)
         points = histogram.points
         places = np.arange(points.size)

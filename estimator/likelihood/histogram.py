@@ -241,7 +241,6 @@ def shares_of(
 
 
 def _accelerated(histogram: Histogram, seen: Floats, start: Floats, *, smooth: bool) -> Floats:
-    """Return the fitted shares of the bins for a batch of tallies, shape (tallies, bins)."""
     shares = np.broadcast_to(start, (len(seen), histogram.bins))
     result, left = np.empty(shares.shape), np.arange(len(seen))
     for _ in range(MAX_ACCELERATED):
