@@ -1,1 +1,1 @@
-"""Reports: selected tallies, and comparisons and averages of windows and groups."""
+"""Reports: estimates from selected tallies, comparisons of windows or groups, and averages."""

@@ -5,15 +5,15 @@ For example, ``startup_ms.mean > 800`` fires if the interval is 810 to 850, but 
 
 An alert on a bound is written ``METRIC.FIGURE OPERATOR NUMBER`` or ``METRIC[STRATUM].FIGURE …``:
 
-* A figure is ``mean``, ``sum``, ``share[VALUE]``, or a quantile such as ``p95``. For a pair of a
-  group and a number, ``mean[VALUE]`` is the mean of the numbers in the group VALUE.
+* A figure is ``mean``, ``sum``, ``share[VALUE]``, or a quantile such as ``p95``. If a metric pairs
+  each number with a group, ``mean[VALUE]`` is the mean of the numbers in the group VALUE.
 * An operator is ``>``, ``>=``, ``<`` or ``<=``.
 * An alert that would never or always fire is refused.
 
 An alert on a change is written ``METRIC.FIGURE rises``, ``METRIC.FIGURE falls`` or ``METRIC.FIGURE
 changes``. The alert fires if the report concludes that the figure changed in this way over the
 closed windows (`estimator.report.changes`). If no figure changes, the probability that at least one
-of these alerts fires is at most 5% per report.
+of a report's alerts on changes fires is at most 5%.
 """
 
 from __future__ import annotations
@@ -104,8 +104,9 @@ def judged(
 ) -> list[JudgedAlert]:
     """Return the outcome of every alert in every closed window of its metric.
 
-    Open windows are left out, because their figures still change. Outcomes on bounds come first, in
-    the order of the estimates. Outcomes on changes follow, in the order of the changes.
+    Open windows are left out, because their figures still change. The outcomes of alerts on bounds
+    come first, in the order of ``estimates``. The outcomes of alerts on changes follow, in the
+    order of ``changes``.
     """
     of_windows = [
         _judged(alert, estimated)
@@ -126,8 +127,8 @@ def judged(
 def _judged_change(alert: Alert, changes: Changes, reports: int) -> JudgedAlert:
     """Return the outcome of an alert on a change.
 
-    The outcome contains the clearest change of the figure. If the figure did not change, the
-    outcome contains the difference between the last window and the first.
+    The outcome contains the figure's entry in ``changes.found``. Without such an entry, the outcome
+    contains the difference between the last window and the first.
     """
     found = [each for each in changes.found if FigureKey(each.statistic, each.value) == alert.key]
     change = next(iter(found), changes.figure(alert.key))
@@ -269,9 +270,9 @@ def _key(metric: Metric, figure: str, value: str | None, text: str) -> FigureKey
 
 
 def _label(metric: Metric, value: str, text: str) -> Label:
-    """Return the value of a metric whose written form is ``value``.
+    """Return the label that is written as ``value`` in the metric's output.
 
-    Raise an error if several values, such as pairs of answers, have the same written form.
+    Raise `RequestError` if no label, or more than one label, is written as ``value``.
     """
     labels = analysis_of(metric).labels
     named = [label for label in labels if cell_of(label) == value]

@@ -15,16 +15,16 @@ windows' figures. The weights add up to 0.
 
 With two windows, the three shapes are equal. Errors and intervals of these sums are valid even if
 the same people answered in several windows (`estimator.report.same_people`). The p-value is the
-smallest significance level at which the interval excludes 0. This definition assumes that the
-interval widens with the confidence like a normal interval. With ``--with simultaneous``, intervals
-and p-values of changes are conservative.
+smallest significance level at which the interval excludes 0. This definition assumes that a higher
+confidence level widens the interval by the same factor as a normal interval. With ``--with
+simultaneous``, intervals and p-values of changes are conservative.
 
 **Correction.** A report tests many figures together, and some would appear to change by chance
 alone. P-values are therefore corrected by Holm's weighted method. All metrics have the same weight.
 A metric divides its weight equally among its tested figures. Each figure divides its part equally
-among the three shapes. The shape "step" divides its part among the possible windows (Bonferroni).
-The probability that at least one unchanged figure has a corrected p-value of 0.05 or less is at
-most 5%.
+among the three shapes. The shape "step" divides its part equally among the windows at which the
+step may begin (Bonferroni). The probability that at least one unchanged figure has a corrected
+p-value of 0.05 or less is at most 5%.
 
 **Verdicts.** A figure with a corrected p-value of 0.05 or less has changed. If several shapes have
 p-values of 0.05 or less, the verdict follows the shape that fits best by least squares. For a
@@ -46,12 +46,13 @@ corrected for all metrics.
 **Untested figures.** `Compared.untested` names the figures that are not tested. No output format
 claims that these figures did not change. The untested figures are:
 
-* Variances, histograms and shares of ranges of a smoothed distribution. Smoothing causes a bias
-  that depends on the number of reports. In addition, it is unknown how often very large errors
-  occur.
-* Quantiles of numbers with thresholds. The shares above the thresholds are tested instead.
-* Texts that were found. Noise hides some texts in some windows. The estimates of the texts that are
-  found are therefore too large on average.
+* The figures of a smoothed distribution: its variance, histogram and shares of ranges. Smoothing
+  causes a bias that depends on the number of reports. In addition, it is unknown how often very
+  large errors occur.
+* Quantiles of a metric with ``thresholds``. The shares of answers above the thresholds are tested
+  instead.
+* Texts that a search found in the reports. Noise hides some texts in some windows. The estimates of
+  the texts that are found are therefore too large on average.
 * Named texts in the same hash cell as another named text.
 * Shares among the devices that answered. These shares are ratios of tested shares.
 * Means and shares within a group if the group's share is less than 10 times the standard error of
@@ -90,8 +91,8 @@ ENDS: Final = 0
 Shapes = Mapping[ChangeVerdict, Floats]
 """The weights of the windows in each tested sum, by shape.
 
-Each key is the verdict if a sum is above 0. Each value is an array with one row per sum and one
-column per window.
+Each key is the verdict on a significant sum above 0. Each value is an array with one row per sum
+and one column per window.
 """
 
 Shown = Sums | QuantileChanges | TextChanges
@@ -109,8 +110,8 @@ class Compared:
         shapes: the weights of the tested sums, by shape.
         groups: the groups of tested figures in the first tally.
         sums: for each group, the tested sums, in the order of ``shapes``.
-        shown: for each group, the reported sums. Only quantiles, and texts with an unclear share,
-            have different reported and tested sums.
+        shown: for each group, the reported sums. The reported sums differ from the tested sums only
+            for quantiles, and for texts in `TextChanges.unclear`.
         p_values: the p-values, with one row per shape and one column per figure. NaN if there are
             too few reports.
 
@@ -194,9 +195,9 @@ class Compared:
         """Return how well each sum fits the windows, shape (sums,), assuming independent errors.
 
         For each window, multiply the number of reports by the squared distance of the window's
-        figure from the mean over all windows. Let S be the sum of these products. If the weights of
-        a sum are fitted to the windows' figures by least squares, S decreases by the square of the
-        result.
+        figure from the mean over all windows. Let S be the sum of these products. Fitting a sum's
+        weights to the windows' figures by least squares decreases S. Each element of the result is
+        the square root of the decrease.
         """
         reports = np.array([float(window.reports) for window in self.windows])
         fits: Floats = np.abs(sums.estimates[:, figure]) / np.sqrt((self.weights**2 / reports).sum(axis=1))
@@ -225,7 +226,9 @@ class Compared:
         return shown.figures(group.figures.at(figures), (chosen, figures), (-reach, reach), **columns)
 
     def found(self, corrected: Floats) -> Iterator[Change]:
-        """Yield the figures that changed or may have changed. The share of "no" is left out.
+        """Yield the figures that changed or may have changed.
+
+        For a metric of yes or no, the share of "no" is left out.
 
         ``corrected`` contains the p-values, corrected for all comparisons.
         """
@@ -275,10 +278,10 @@ def changes_of(
 ) -> tuple[Changes, ...]:
     """Compare the closed windows of every metric that has reports in at least two of them.
 
-    The estimates are in the order of the metrics, then of the windows. Windows of fewer than
-    `EXACT_BELOW` reports show no changes. Such windows are skipped if at least two other windows
-    remain. If ``since`` is given, only a step at this window is tested. Windows that overlap the
-    beginning of ``since`` are left out.
+    ``estimates`` is sorted by metric, then by window. Windows of fewer than `EXACT_BELOW` reports
+    show no changes. Such windows are skipped if at least two other windows remain. If ``since`` is
+    given, only a step at this window is tested. Windows that overlap the beginning of ``since`` are
+    left out.
     """
     closed = [each for each in estimates if each.closed and each.reports > 0 and each.followed]
     of_metrics = {name: list(windows) for name, windows in groupby(closed, key=lambda estimate: estimate.metric)}
@@ -398,8 +401,7 @@ def compare(first: MetricEstimate, last: MetricEstimate, metric: Metric | None =
 def correct(tested: Sequence[Compared], weights: Sequence[float]) -> list[Floats]:
     """Return the p-values of all figures and shapes, corrected for all comparisons.
 
-    ``weights`` contains, for each element of ``tested``, the relative part of the significance
-    level.
+    The significance level is divided among the elements of ``tested`` in proportion to ``weights``.
     """
     distinct = [each.distinct for each in tested]
     known = [~np.isnan(p_values) for p_values in distinct]

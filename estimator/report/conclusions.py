@@ -1,4 +1,4 @@
-"""The windows and values to show first, and the conclusions that they allow.
+"""The windows and values to show first, and the conclusions on differences between groups.
 
 P-values of differences between groups are corrected for multiple comparisons (Holm, weighted). All
 metrics have the same weight, and each metric divides its weight equally among its differences.
@@ -40,8 +40,8 @@ REACH: Final = 3.9
 """The distance from 1/2, in standard errors, of the share of answers above a suggested threshold.
 
 If the distance is small, the next report may not show on which side of the threshold the median
-lies. If the distance is large, the threshold is far from the median. The interval of the share
-alone extends about 2 standard errors to each side.
+lies. If the distance is large, the threshold is far from the median. The distance must exceed 2,
+because the 95% interval of the share extends about 2 standard errors to each side.
 
 Values from 3 to 4.2 were tried on uniform, normal and exponential populations. For all values from
 3.6 to 4.2, the average distance between the two thresholds around the median was about the same.
@@ -64,8 +64,8 @@ def conclusion(difference: Figure) -> Conclusion:
 def clearest_first(differences: FigureGroup) -> Sequence[Figure]:
     """Return the differences, sorted by p-value, each as the larger share minus the smaller share.
 
-    For two answers, such as no and yes, only differences in the share of the second answer are
-    returned.
+    If the metric has two answers, such as no and yes, only the share of the second answer is
+    compared.
     """
     return sorted((_from_larger_share(comparison[-1]) for comparison in comparisons(differences)), key=_clearness)
 
@@ -130,7 +130,7 @@ def _pair(difference: Figure) -> tuple[FigureLabel, ...]:
 def corrected_differences(estimates: Sequence[Estimated]) -> tuple[Estimated, ...]:
     """Return estimates with corrected p-values of their differences between groups.
 
-    The estimates are in the order of the metrics, then of the windows.
+    ``estimates`` is sorted by metric, then by window.
     """
     filled: dict[int, Estimated] = {}
     for places in _by_age(estimates):
@@ -186,7 +186,7 @@ def highlights_of(
 ) -> tuple[Highlight, ...]:
     """Return, for each metric, the window and figures to show first.
 
-    The estimates are in the order of the metrics, then of the windows.
+    ``estimates`` is sorted by metric, then by window.
     """
     by_metric = {name: list(windows) for name, windows in groupby(estimates, key=lambda each: each.metric)}
     shown = {name: first_shown(windows) for name, windows in by_metric.items()}
@@ -259,7 +259,7 @@ def shown_values(estimated: MetricEstimate) -> tuple[int, ...]:
 
 
 def by_value(estimated: MetricEstimate) -> FigureGroup | None:
-    """Return the statistic that has a figure for each value or coordinate, or None."""
+    """Return the statistic that has a figure for each value or coordinate, or None if none has."""
     return next((group for group in estimated.groups if group.about.by_value), None)
 
 
@@ -275,7 +275,10 @@ def left_out(estimated: MetricEstimate) -> int:
 
 
 def independence_of(shown: Iterable[MetricEstimate]) -> dict[str, float]:
-    """Return the p-value of each metric's test of independence, corrected for all such tests."""
+    """Return the corrected p-values of the tests of independence, by metric.
+
+    Each p-value is corrected for all tests of independence in ``shown``.
+    """
     tests = {each.metric: each.independence for each in shown if each.independence is not None}
     corrected = holm([test.p_value for test in tests.values()], [1.0] * len(tests))
     return dict(zip(tests, corrected, strict=True))
@@ -295,7 +298,7 @@ def _precision(estimated: MetricEstimate, metric: Metric) -> Precision:
 
 
 def _reach(estimated: MetricEstimate, metric: Metric) -> tuple[float, float]:
-    """Return the half-width of a metric's widest interval, and the length of the range."""
+    """Return the half-width of a metric's widest interval, and the length of the figures' range."""
     leading = estimated.leading
     if leading is None:
         return 0.0, analysis_of(metric).width

@@ -100,9 +100,9 @@ def rounded_tally(tally: Tally) -> Tally:
 
 
 def published(estimated: MetricEstimate, metric: Metric) -> MetricEstimate | None:
-    """Return the part of a rounded tally's estimates that may be published, or None.
+    """Return the publishable part of a rounded tally's estimates, or None if nothing remains.
 
-    The estimates may already have been published.
+    The function may be applied to its own result.
     """
     groups = tuple(_with_unknown(group, estimated) for group in estimated.groups)
     texts = estimated.texts
@@ -136,7 +136,7 @@ def _approved(group: FigureGroup, metric: Metric) -> FigureGroup:
 
 
 def _with_unknown(group: FigureGroup, estimated: MetricEstimate) -> FigureGroup:
-    """Return a statistic's figures. Figures about too few devices become unknown."""
+    """Return a statistic's figures, with unknown figures for groups of too few devices."""
     within = group.about.within
     if within is None:
         return group
@@ -150,7 +150,7 @@ def _with_unknown(group: FigureGroup, estimated: MetricEstimate) -> FigureGroup:
 
 
 def _given_by_many(estimated: MetricEstimate) -> set[tuple[int, FigureLabel]]:
-    """Return the answers that enough devices gave to either metric of a pair."""
+    """Return the answers to either metric of a pair that at least `LEAST_REPORTS` devices gave."""
     devices: dict[tuple[int, FigureLabel], float] = {}
     for share in estimated.estimates or ():
         answers = share.value if isinstance(share.value, tuple) else (share.value,)

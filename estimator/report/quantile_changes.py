@@ -38,8 +38,8 @@ set to this maximum.
 difference of two quantiles: the quantile over the windows with positive weights, and the quantile
 over the windows with negative weights. For a step, the first quantile is over the answers since the
 step, and the second over all earlier answers. Each quantile has a 97.5% interval. Both intervals
-together contain the true values at least 95% of the time, even if the same people answered
-(Bonferroni).
+together contain the true values at least 95% of the time, even if the same people answered in all
+windows (Bonferroni).
 
 **Unchanged quantiles.** The share above the threshold can change while the quantile stays the same.
 For example, if 62% and later 70% of the answers are 0, the share of answers above 0 falls, but the
@@ -84,8 +84,8 @@ class QuantileChanges:
         probabilities: the probabilities of the quantiles, such as 0.5 for the median.
         weights: the weights of the windows in each sum, shape (sums, windows).
         estimates: the estimates of the quantiles in each window, shape (windows, quantiles).
-        tested: the weighted sums of the tested shares. A sum becomes 0 if the interval of the
-            quantile's change does not lie on the same side of 0. The interval of a sum is
+        tested: the weighted sums of the tested shares. A sum becomes 0 unless the interval of the
+            quantile's change lies on the same side of 0 as the sum. The interval of a sum is
             infinitely wide if some window has too few reports for a normal interval.
         known: the computed intervals of all quantiles, by the weights of the windows. Copies of
             this object share the intervals, because the computation is slow.
@@ -119,7 +119,9 @@ class QuantileChanges:
         return changes._without_unclear()
 
     def _without_unclear(self) -> QuantileChanges:
-        """Return the sums, with a tested sum of 0 for each quantile that may not have changed.
+        """Return the sums, with a tested sum of 0 for each quantile without a clear change.
+
+        A change is clear if its interval lies on the same side of 0 as the tested sum.
 
         Intervals of quantiles are computed only if the interval of the tested sum excludes 0.
         """
@@ -193,8 +195,8 @@ def mixture_of(windows: Sequence[MetricEstimate], metric: Metric, weights: Float
     * c is the weight of a window divided by the sum of all weights.
     * n is the number of reports in the window.
     * r is the fraction of the variance of a report's score that may be the same in every window. If
-      the mean of the distribution function over a range is p, r is p (1 - p) divided by the
-      variance of the score, but at most 1.
+      the mean of the distribution function over a range is p, r is the smaller of 1 and p (1 - p)
+      divided by the variance of the score.
     """
     weights = weights / weights.sum()
     counts = np.array([window.counts for window in windows], dtype=np.int64)
@@ -293,6 +295,7 @@ def histogram_of(metric: Metric) -> Histogram:
 def _ranges(histogram: Histogram, counts: Counts | Floats) -> TallyRanges:
     """Return the `TallyRanges` of a tally.
 
-    The class requires shares of the histogram's bins. Equal shares are passed as a placeholder.
+    `TallyRanges` requires shares of the histogram's bins, which this module does not use. Equal
+    shares are passed as a placeholder.
     """
     return TallyRanges.from_counts(histogram, counts, np.full(histogram.bins, 1 / histogram.bins))

@@ -89,7 +89,8 @@ def make_report(
     completed since the last call.
 
     Raises:
-        RequestError: if a requested range, text or bound for all installations cannot be estimated.
+        RequestError: if a requested range or text, or a requested bound on the figures of all
+            installations, cannot be estimated.
         TalliesError: if there are too many tallies to estimate at once.
         UnknownMetricError: if the registry does not define the metric of a range.
 
@@ -174,7 +175,7 @@ def over_windows(estimates: Iterable[MetricEstimate], registry: Registry) -> Est
 
 
 def in_order(estimates: Iterable[MetricEstimate], metrics: Iterable[str]) -> list[MetricEstimate]:
-    """Return estimates in the order of the given metrics, then of the windows."""
+    """Return estimates sorted by metric, in the order of ``metrics``, and then by window."""
     order = {name: position for position, name in enumerate(metrics)}
     return sorted(estimates, key=lambda each: (order[each.metric], each.span.starts_at))
 
@@ -204,7 +205,7 @@ def _sorted_out(
 
 
 def _check_numbers(registry: Registry, of_metrics: Mapping[str, Sequence[Tally]], request: Request) -> None:
-    """Raise `TalliesError` if a report on the tallies would have too many numbers for the memory.
+    """Raise `TalliesError` if a report on the tallies would be too large for the memory.
 
     Even a small file of tallies can exceed the limit.
     """
@@ -247,8 +248,8 @@ def with_central(
 ) -> list[MetricEstimate]:
     """Return the estimates, each with the privacy loss from publishing its tally.
 
-    ``metrics`` includes strata, and ``registry`` does not. ``delta`` is the delta of each tally's
-    epsilon.
+    Each stratum is a separate metric in ``metrics``, but not in ``registry``. Each privacy loss is
+    an epsilon with the given ``delta``.
     """
     smallest = _smallest(estimated, registry)
     return [
@@ -260,8 +261,8 @@ def with_central(
 def composed_of(estimated: Sequence[MetricEstimate], registry: Registry, delta: float) -> tuple[Composed, ...]:
     """Return, for each window, the privacy loss from publishing all its closed tallies.
 
-    ``estimated`` includes strata, and ``registry`` does not. ``delta`` is the delta of the joint
-    epsilon of a window's tallies.
+    Each stratum is a separate metric in ``estimated``, but not in ``registry``. Each privacy loss
+    is an epsilon with the given ``delta``.
     """
     former = former_metrics(registry).values()
     metrics = dict(registry.metrics) | {each.metric.name: each.metric for each in former}
@@ -289,11 +290,11 @@ def _smallest(estimated: Sequence[MetricEstimate], registry: Registry) -> list[i
 
 
 def check_ranges(registry: Registry, ranges: Sequence[tuple[str, float, float]]) -> None:
-    """Check that each range is within the possible answers of a metric with a distribution.
+    """Check that the share of answers in each range can be estimated.
 
     Each range consists of a metric's name, a start and an end. Raise `UnknownMetricError` if the
-    registry does not define the metric of a range. Raise `RequestError` if the share of a range
-    cannot be estimated.
+    registry does not define the metric of a range. Raise `RequestError` if no distribution is
+    estimated for the metric, or if the range exceeds the metric's possible answers.
     """
     for name, start, end in ranges:
         metric = metric_named(registry, name)
@@ -321,7 +322,7 @@ def check_ranges(registry: Registry, ranges: Sequence[tuple[str, float, float]])
 
 
 def check_candidates(registry: Registry, candidates: Sequence[str]) -> None:
-    """Check the number of candidate texts, and that some metric allows each text.
+    """Check the candidate texts of a search.
 
     Raise `RequestError` if there are too many texts, or if no metric allows a text.
     """

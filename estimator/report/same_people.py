@@ -54,13 +54,13 @@ is the width of the window's interval divided by the width of a normal interval 
 section 2).
 
 **Minimum of noise.** A normal interval needs a minimum of noise (`LEAST_NOISE`). Noise averages out
-over many windows, but the number of people at an end of the range can be small in every window. The
-mean is therefore treated as no more precise than a mean over the largest number of windows that
-still has enough noise. The mean over all windows is a mean of such means, so the same bound applies
-to the error of the mean over all windows (Minkowski). F² and G² are at least the square of the sum
-of c · least. Here, ``least`` is the fresh error of a window with exactly the minimum of noise. More
-windows never increase the bound. If a window has less than the minimum of noise, the whole error of
-the window counts as lasting.
+over many windows, but the number of people whose answers are at an end of the range can be small in
+every window. Let k be the largest number of windows whose mean still has enough noise. The mean
+over all windows is treated as no more precise than a mean over k windows. The mean over all windows
+is a mean of such means, so the same bound applies to the error of the mean over all windows
+(Minkowski). F² and G² are at least the square of the sum of c · least. Here, ``least`` is the fresh
+error of a window with exactly the minimum of noise. More windows never increase the bound. If a
+window has less than the minimum of noise, the whole error of the window counts as lasting.
 
 **Pooled figures.** The figure for all reports of several windows is a weighted mean of the windows'
 figures. The weight of a window is its number of reports. The error of this mean never falls below
@@ -95,13 +95,14 @@ FARTHEST: Final = 5.0
 """A difference of this many standard errors is significant even among 87,000 comparisons (p =
 6e-7).
 
-As the confidence increases, Fieller's interval for a ratio widens faster than a normal interval.
-Intervals of ratios are therefore widened by Fieller's factor at this many standard errors.
+As the confidence level increases, Fieller's interval for a ratio widens faster than a normal
+interval. Intervals of ratios are therefore widened by Fieller's factor at this many standard
+errors.
 """
 
 
 FARTHEST_FAMILY: Final = 87_000
-"""The number of simultaneous normal intervals with half-widths of `FARTHEST` standard errors."""
+"""The number of simultaneous normal intervals whose half-width is `FARTHEST` standard errors."""
 
 Places = Sequence[int] | NDArray[np.intp]
 """Indices of sums or figures in the arrays of `Sums`."""
@@ -121,7 +122,7 @@ class Sums(NamedTuple):
 
     @property
     def tested(self) -> Sums:
-        """The sums for the p-values. In this class, the reported sums are tested."""
+        """The sums from which p-values are computed, which are the reported sums in this class."""
         return self
 
     def figures(
@@ -147,7 +148,7 @@ class Sums(NamedTuple):
         return Figures(like.labels, low, high, estimate, error, **more)
 
     def unbounded(self) -> Sums:
-        """Return the sums with infinitely wide intervals, which show that reports are too few."""
+        """Return the sums with infinitely wide intervals, which stand for too few reports."""
         everything = np.full_like(self.down, np.inf)
         return self._replace(down=everything, up=everything)
 
@@ -165,11 +166,11 @@ class Windows:
         least: the fresh error of the figure in a window with exactly `LEAST_NOISE`.
         lasting: the part of the error that may be the same in every window.
         down: the distances from the estimates to the lower ends of the intervals, divided by the
-            half-widths of normal intervals. At least 1.
+            half-widths of normal intervals. No ratio is less than 1.
         up: the same ratios for the upper ends of the intervals.
         places: the numbers a and 1 - a, for a mean answer a on a scale from 0 to 1. Empty if the
             bound O is not valid.
-        width: the width of the figures' range.
+        width: the width of the range of possible figures.
 
     """
 
@@ -197,9 +198,10 @@ class Windows:
         )
 
     def with_lasting(self, lasting: Floats) -> Windows:
-        """Return the windows with the error in ``fresh`` divided into a fresh and a lasting part.
+        """Return a copy of the windows in which part of the error ``fresh`` counts as lasting.
 
-        ``lasting`` is the lasting variance of one report for each figure, on a scale from 0 to 1.
+        The argument ``lasting`` contains the lasting variance of one report for each figure, on a
+        scale from 0 to 1.
         """
         errors = self.fresh
         at_most = np.minimum(errors, np.sqrt(np.maximum(0.0, lasting) / self.reports) * self.width)
@@ -359,16 +361,16 @@ def _most_in_ball(least_noise: float, windows: Windows) -> Floats:
 
 
 def _greatest_widening(windows: Windows) -> float:
-    """Return the factor by which intervals of coordinates are wider than normal intervals.
+    """Return the factor by which intervals of coordinates exceed normal intervals in width.
 
     Errors are estimated from blocks of rotations, so the intervals follow Student's distribution.
-    The factor is at least the widening of the widest interval, because other intervals may be cut
-    off at the end of the range. Intervals from few reports cover the whole range, and are used only
-    if every window has few reports.
+    The factor is taken from the widest interval, because other intervals may be cut off at the end
+    of the range. Intervals from few reports cover the whole range, and are used only if every
+    window has few reports.
 
     Tests of many figures use quantiles farther from the center, where the quantiles of Student's
-    distribution exceed those of the normal distribution by a larger factor. The result is at least
-    this factor.
+    distribution exceed those of the normal distribution by a larger factor. The result is the
+    larger of the two factors.
     """
     enough = windows.reports[:, 0] >= EXACT_BELOW
     told = enough if enough.any() else np.full_like(enough, fill_value=True)
@@ -379,7 +381,7 @@ def _greatest_widening(windows: Windows) -> float:
 def pooled(estimates: Sequence[MetricEstimate], metrics: Mapping[str, Metric]) -> tuple[Pooled, ...]:
     """Estimate each metric from all its windows together if several windows have reports.
 
-    The estimates are in the order of the metrics, then of the windows.
+    ``estimates`` is sorted by metric, then by window.
     """
     with_reports = [each for each in estimates if each.reports and _can_be_pooled(each)]
     groups = ((name, list(windows)) for name, windows in groupby(with_reports, key=lambda estimated: estimated.metric))

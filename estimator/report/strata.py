@@ -87,7 +87,8 @@ class FormerMetric(NamedTuple):
     """A former metric as a separate metric, with a sentence on its releases and changes.
 
     The name of the metric contains the edition, such as ``theme[edition=3594a67b84d8]``. The
-    purpose includes ``relation``. All strata of the former metric are counted together.
+    metric's purpose ends with ``relation`` in parentheses. All strata of the former metric are
+    counted together.
     """
 
     metric: Metric
@@ -95,7 +96,7 @@ class FormerMetric(NamedTuple):
 
 
 def former_metrics(registry: Registry) -> dict[tuple[str, str], FormerMetric]:
-    """Return the former metrics by the name of the metric and by edition.
+    """Return the former metrics, keyed by the metric's original name and its edition.
 
     The removal of a stratum does not create a former metric. `counted_apart` adds the tallies of
     the removed stratum to those of the present metric.
@@ -255,7 +256,10 @@ MISS: Final = (1 - PARTICIPATION_CONFIDENCE) / 2
 
 
 def unknown_because(registry: Registry) -> str | None:
-    """Return why the schedule does not determine the share of asked devices, or None."""
+    """Return why the schedule does not determine the share of asked devices.
+
+    Returns None if the schedule determines this share.
+    """
     if registry.budget.strategy is Strategy.PACE:
         return (
             'with [budget] strategy = "pace", a device is asked in windows that depend on the day of its installation'
@@ -268,7 +272,7 @@ def unknown_because(registry: Registry) -> str | None:
 def check_installs(registry: Registry, request: Request) -> None:
     """Raise `RequestError` if bounds on all installations are requested, but cannot be computed.
 
-    The schedule or ``asked`` must determine the share of asked devices.
+    The bounds require ``request.asked`` or a schedule that determines the share of asked devices.
     """
     reason = unknown_because(registry)
     if request.installs is not None and request.asked is None and reason is not None:
@@ -295,10 +299,11 @@ def with_participation(
 
     On request, also return bounds on the figures of all installations. Strata get no bounds,
     because the number of installations in a stratum is unknown. If several releases of the app
-    answered, only metrics that all of these releases ask unchanged determine the number of devices.
+    answered, the number of devices is estimated only from metrics that are the same in all of these
+    releases.
 
-    ``estimates`` includes strata. ``registry`` is the original registry, not the result of `apart`.
-    Raise `RequestError` if there are fewer installations than reports.
+    Each stratum is a separate metric in ``estimates``. ``registry`` is the original registry, not
+    the result of `apart`. Raise `RequestError` if there are fewer installations than reports.
     """
     every = list(estimates)
     _check_enough(every, registry, request)
@@ -313,7 +318,8 @@ def with_participation(
 def _check_enough(estimates: Iterable[MetricEstimate], registry: Registry, request: Request) -> None:
     """Raise `RequestError` if a window has more reports than there are installations.
 
-    For browsers, no number of reports is refused. A browser with wiped storage reports again.
+    For browsers, no number of reports is refused, because a browser whose storage was wiped reports
+    again.
     """
     whole = [each for each in estimates if each.metric in registry.metrics]
     most = max(whole, key=lambda each: each.reports, default=None)

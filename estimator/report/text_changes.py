@@ -34,11 +34,11 @@ Errors are therefore widened to fit the exact binomial tails (`estimator.discove
 distance that is significant among `FARTHEST_FAMILY` comparisons.
 
 **Untested texts.** Texts that a search found are not tested. The search selects texts with counts
-that noise or chance increased in one of the windows. A valid test would have to allow for all texts
-that the search could have found. A valid test would also need the share of every found text in all
-windows. A window's archived report contains only the texts found in this window. Texts that the
-registry approves for publication were usually also found in reports. Approved texts are tested only
-if the analyst names them.
+that noise or chance increased in one of the windows. A valid test would have to account for all
+texts that the search could have found. A valid test would also need the share of every found text
+in all windows. A window's archived report contains only the texts found in this window. Texts that
+the registry approves for publication were usually also found in reports. Approved texts are tested
+only if the analyst names them.
 """
 
 from __future__ import annotations
@@ -118,7 +118,7 @@ class TextChanges:
 
     @property
     def tested(self) -> Sums:
-        """The sums for the p-values. The sums of unclear texts are 0."""
+        """The sums from which p-values are computed. The sums of unclear texts are 0."""
         return self.shown._replace(estimates=np.where(self.unclear, 0.0, self.shown.estimates))
 
     def unbounded(self) -> TextChanges:
