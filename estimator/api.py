@@ -129,7 +129,7 @@ def estimate(  # noqa: PLR0913 one argument for each option of the command
         CollectorDownError: if the collector cannot be reached or is unavailable.
         RegistryError: if the registry's file cannot be used.
         RequestError: if the share of a range cannot be estimated for its metric, if no metric of
-            texts allows a candidate's letters, or if ``installs`` needs ``asked``.
+            texts allows a candidate's letters, or if ``installs`` is given and requires ``asked``.
         TalliesError: if the tallies cannot be read, or are too many to estimate at once.
         TypeError: if ``candidates`` is a single text instead of a list, if a range is not a name
             and two numbers, or if ``first``, ``last`` or ``since`` is neither a text nor a date.
@@ -235,9 +235,10 @@ LABELS: Final = ("boolean", "number")
 
 
 def check_model(registry: Registry, name: str) -> None:
-    """Raise `RequestError` if a metric is not a model, before time is spent on estimates.
+    """Raise `RequestError` if a metric is not a model.
 
-    Raise `UnknownMetricError` if the registry does not define the metric.
+    The check runs before the estimates, which take longer. Raise `UnknownMetricError` if the
+    registry does not define the metric.
     """
     if analysis_of(metric_named(registry, name)).observation is None:
         raise RequestError(f'{name} is not a model; name a metric with kind = "model"')
@@ -299,9 +300,9 @@ def _is_complete(learned: LearnedModel) -> bool:
 def _has_weights(each: ModelInput, *, has_norm: bool) -> bool:
     """Return whether a feature of a model file is complete.
 
-    A feature has either a list of values or a numeric range, never both. In a model with a norm, a
-    feature with v values has v - 1 weights, and a feature with a range has one weight. In any other
-    model, a feature has one weight per value or per part of its range.
+    A feature has either a list of values or a numeric range, never both. If ``has_norm``, a feature
+    with v values has v - 1 weights, and a feature with a range has one weight. Otherwise, a feature
+    has one weight per value or per part of its range.
     """
     if each.values:
         has_ends = (each.low, each.high) != (None, None)

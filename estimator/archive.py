@@ -64,7 +64,9 @@ ON_ALL_WINDOWS: Final = (INDEX, PAGE, DIGEST, DIGEST_PAGE)
 LOCK: Final = ".lock"
 PART: Final = ".part-"
 REPORT: Final = "report.json"
-"""The name of a file in every archived window's folder. This file identifies the folder."""
+"""The name of a file in the folder of every archived window. A folder without this file does not
+count as an archived window.
+"""
 
 
 @dataclass(frozen=True, slots=True)

@@ -32,8 +32,10 @@ FILE_VARIABLE = f"{TOKEN_VARIABLE}_FILE"
 def token_of_environment() -> str:
     """Read the secret of a read key from an environment variable or from a file.
 
-    Raise `ValueError` if no secret is set, if both variables are set, or if an HTTP header cannot
-    contain the secret. The message never contains the secret.
+    `TOKEN_VARIABLE` names the variable with the secret, and `FILE_VARIABLE` the variable with the
+    path of a file. Raise `ValueError` if the environment lacks both variables or contains both, if
+    the file cannot be read, or if an HTTP header cannot contain the secret. The message never
+    contains the secret.
     """
     token, file = os.environ.get(TOKEN_VARIABLE), os.environ.get(FILE_VARIABLE)
     if token is not None and file is not None:

@@ -117,7 +117,7 @@ class Commands(click.Group):
             raise click.UsageError(f"No such command '{args[0]}'. Did you mean '{near[0]}'?", ctx) from None
 
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:  # noqa: ARG002 as above
-        """Return the command with the given name, or None."""
+        """Return the command with the given name, or None if there is no such command."""
         place = COMMANDS.get(cmd_name)
         return None if place is None else resolve_name(place)
 

@@ -299,7 +299,7 @@ def _by_metric(registry: Registry, values: Sequence[tuple[str, float]]) -> dict[
 
 
 def _check_errors(registry: Registry, target_errors: Mapping[str, float]) -> None:
-    """Refuse a target error that is not smaller than the range of the metric's figure."""
+    """Refuse a target error that is not smaller than the range of the metric's possible figures."""
     for name, error in target_errors.items():
         width = width_of(analysis_of(registry.metric(name)))
         if error >= width:

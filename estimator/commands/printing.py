@@ -52,7 +52,9 @@ def skipped_lines(skipped: Iterable[Skipped], remedy: str = "") -> Iterator[str]
 
 
 def put(forms: Mapping[str, Callable[..., str]], form: str, *results: object) -> None:
-    """Print results in one of several formats. A table fits the width and colors of stdout.
+    """Print results in one of several formats.
+
+    A table is adapted to the width of stdout, and is colored only if stdout supports colors.
 
     ``forms`` contains, for each format, a function that converts the results to text.
     """

@@ -57,8 +57,7 @@ A single round does not show the effect of chance.
 """
 
 FACTORS: Final = (0.5, 1, 2)
-"""The factors of the registry's epsilon that give the default epsilons if there is no ``--loss``.
-"""
+"""The default epsilons without ``--loss``, as multiples of the registry's epsilon."""
 
 
 @click.command(

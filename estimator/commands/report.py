@@ -58,7 +58,7 @@ MODEL_FILE: Final = ("model", ".json")
 """The value of ``--format`` for models, and the extension of a model's file."""
 
 NEXT_STEPS: Final = {"html": "; open it in a browser", "model": "; an app can ship it"}
-"""The hint that is printed after a file of each format is written."""
+"""The hint that is printed after a file was written, by format."""
 
 CLOSED_ONLY: Final = "only closed windows were read; to include open windows, add --preliminary"
 """The hint that is printed if a collector returned no tallies."""
@@ -176,7 +176,7 @@ def _form_of(output: Path | None) -> str:
 
 
 def _check_output(form: str, output: Path | None, *, verbose: bool) -> None:
-    """Refuse an output unfit for the format, and to overwrite a file of another program."""
+    """Refuse an output that does not suit the format, or that is a file of another program."""
     if output is None and form in BINARY_FORMATS:
         raise click.UsageError(f"{form} is a binary format; add --output FILE")
     if verbose and form != "table":

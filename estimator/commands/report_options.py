@@ -145,7 +145,8 @@ def read_token() -> str:
 def require_unread(files: Sequence[Path], read: Sequence[Path | None]) -> None:
     """Refuse to overwrite a file that the command reads.
 
-    ``files`` are the output files, and ``read`` the input files, some of which may be None.
+    ``files`` are the output files, and ``read`` the input files. None in ``read`` stands for an
+    input that is not used.
 
     Raises:
         click.UsageError: if an input would be overwritten. The message names the file.

@@ -1,1 +1,1 @@
-"""Conversion of reports to JSON, CSV, Parquet and data frames, and a reader of the JSON."""
+"""Conversion of reports to JSON, CSV, Parquet and data frames, and a reader of JSON reports."""

@@ -59,7 +59,7 @@ def _plain(value: Any) -> str | list[Any]:  # noqa: ANN401 any type that msgspec
 
 
 def as_compact_json(document: Record) -> str:
-    """Return a document as one line of ASCII without spaces, for a page.
+    """Return a document as one line of ASCII JSON without spaces, to embed in an HTML page.
 
     Raises:
         ValueError: if a figure is not finite.
@@ -68,7 +68,7 @@ def as_compact_json(document: Record) -> str:
 
 
 def as_line(record: Record) -> str:
-    """Return a record as one line of JSON with a line break."""
+    """Return a record as one line of JSON, which ends with a line break."""
     return _encode(builtins_of(record)) + "\n"
 
 

@@ -3,10 +3,11 @@
 CSV follows RFC 4180, except that lines end with LF. Times are in UTC, in the form of ISO 8601.
 
 A spreadsheet treats a cell as a formula if it begins with =, +, - or @ (OWASP, "CSV Injection").
-Devices choose the found texts, so found texts could be dangerous. A dangerous text gets a leading
-apostrophe. A text that already begins with an apostrophe gets a second apostrophe. To restore a
-found text, remove one leading apostrophe. All other texts come from the registry or the analyst,
-and are written unchanged.
+Some reports contain texts that a search found in the answers of devices, and a malicious device can
+send a formula. A found text that a spreadsheet would treat as a formula gets a leading apostrophe.
+A text that already begins with an apostrophe gets a second apostrophe. To restore a found text,
+remove one leading apostrophe. Texts that were not found by a search come from the registry or the
+analyst, and are written unchanged.
 
 The libraries pandas, polars and pyarrow are imported only by the functions that need them.
 """

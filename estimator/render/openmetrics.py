@@ -2,7 +2,7 @@
 
 Prometheus reads the file through the textfile collector of its node exporter. If no new file is
 written, the exporter keeps serving the last file. Alert rules should therefore compare
-`hearsay_window_end_timestamp_seconds` with the clock.
+`hearsay_window_end_timestamp_seconds` with the current time.
 
 Found texts are left out, because devices choose the texts, and each text would become a time
 series.

@@ -58,8 +58,8 @@ digits are written with a power of ten.
 """
 
 MOST_LOGARITHM: Final = 500.0
-"""The maximum size on a logarithmic scale. The exponential of any size above this maximum would
-overflow.
+"""The largest logarithm that is converted to an increase in percent. The exponential of larger
+logarithms could overflow.
 """
 
 POINT_FIGURES: Final = 4
@@ -298,7 +298,10 @@ class Unit:
         return percent(*parts, figures) if self.power else number(*parts, self.name, figures, self.possible)
 
     def likeliest(self, estimate: Estimate) -> str:
-        """Return the maximum-likelihood value with as many decimals as the estimate, or ""."""
+        """Return the maximum-likelihood value with as many decimals as the estimate.
+
+        Returns "" if the value is unknown.
+        """
         if estimate.maximum_likelihood is None:
             return ""
         return self.rounded(estimate).beside(estimate.maximum_likelihood)

@@ -55,7 +55,7 @@ MOVED: Final = {
 """The labels of quantities, other than single figures, that fabricated reports could shift."""
 
 SHOWN_UNCLEAR = 5
-"""The maximum number of unclear texts that a sentence names."""
+"""The maximum number of texts that the note on contradictory texts names."""
 
 TRIAL = "A trial: these are reports of developers who tried the app, and none is from a real user.\n"
 
@@ -83,7 +83,7 @@ NO_TEXTS = "This question does not discover texts. Name some with --with candida
 
 
 def titled(report: EstimateReport) -> EstimateReport:
-    """Return a report in whose sentences the titles of paired metrics replace the names."""
+    """Return a report with the titles of paired metrics in place of their names, for sentences."""
     titles = {estimated.metric: estimated.title for estimated in report.metrics}
     highlights = (replace(each, shown=with_titles(each.shown, titles)) for each in report.highlights)
     metrics = tuple(with_titles(each, titles) for each in report.metrics)
@@ -243,7 +243,7 @@ def notes_of(estimated: MetricEstimate) -> Iterator[str]:
 
 
 def text_notes(estimated: MetricEstimate) -> Iterator[str]:
-    """Yield notes on the texts that may not have been found, and on unclear texts."""
+    """Yield notes on texts that may not have been found, and on texts without a reliable share."""
     texts, found = estimated.texts, estimated.group("found_text")
     if texts is None:
         return
@@ -269,7 +269,7 @@ def text_notes(estimated: MetricEstimate) -> Iterator[str]:
 
 
 def made_up_words(made_up: int, reports: int) -> str:
-    """Return a phrase on how many fabricated reports would put a text on the list of texts."""
+    """Return a phrase on how many fabricated reports would add a text to the found texts."""
     return f"about {made_up:,} fabricated reports, {100 * made_up / reports:.2g}% of all, would put a text on the list"
 
 

@@ -38,8 +38,8 @@ def says(description: str) -> msgspec.Meta:
 Plain = bool | int | float | str | None
 
 FigureLabel = Plain | tuple[Plain | tuple[Plain, ...], ...] | UnsetType
-"""The label of a figure: an answer, a number, the ends of a range, or a group and an answer. The
-only figure of a statistic, such as a mean, has no label.
+"""The label of a figure: an answer, a number, the ends of a range, or a group and an answer. If a
+statistic has only one figure, as the mean does, the figure has no label.
 """
 
 NO_LABEL: Final = UNSET
@@ -292,11 +292,11 @@ def _cells(column: Floats, figures: int) -> list[float | None]:
 
 
 class Scale:
-    """A scale for the mean of answers. This base class uses the answers themselves.
+    """A scale for the mean of answers.
 
     The methods convert a mean on the scale to a figure in the unit of the answers, and back. In
-    this base class, the mean and the figure are equal. If ``is_relative``, an error on the scale is
-    a relative error of 1 + the figure, as for logarithms.
+    this base class, the two are equal. If ``is_relative``, an error of 0.01 on the scale changes (1
+    + figure) by about 1%, because the scale is logarithmic.
     """
 
     is_relative: ClassVar[bool] = False

@@ -46,7 +46,7 @@ class FigureGroup(Record, frozen=True):
         return STATISTICS[self.statistic]
 
     def label(self, figure: Figure) -> str:
-        """Return the label of a figure as people read it."""
+        """Return the label of a figure in readable form."""
         return self.about.label(figure.value)
 
     def more(self, number: int) -> str:

@@ -99,11 +99,14 @@ class ModelFile(Record, frozen=True, kw_only=True):
 PARTICIPATION_CONFIDENCE: Final = 0.998
 """The confidence of intervals for the number of participating devices. Bounds on the figures of all
 installations use only the lower end of such an interval. In at most 0.1% of tallies, the lower end
-is above the true number. The share of wrong bounds therefore increases by at most 0.1%.
+is above the true number. The share of wrong bounds therefore increases by at most 0.1 percentage
+points.
 """
 
 MOST_COUNTED: Final = 2**53
-"""The largest count of a symbol in a report file. Floats represent this count exactly."""
+"""The largest count of a symbol in a report file. A float represents every integer up to this count
+exactly.
+"""
 
 ASSUMPTION: Final = "shuffled tally of honest reports"
 """The assumption behind the privacy loss from a tally, written next to the loss in JSON."""
@@ -419,7 +422,7 @@ class MetricEstimate(MetricFacts, Figured, frozen=True, kw_only=True):
 
     @property
     def untested(self) -> tuple[str, ...]:
-        """The names of the statistics without a test for changes between windows."""
+        """The names of the statistics that are not tested for changes between windows."""
         followed = {group.statistic for group in self.followed}
         return tuple(
             group.statistic for group in self.groups if group.about.untested and group.statistic not in followed

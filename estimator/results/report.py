@@ -17,7 +17,7 @@ from estimator.results.group import Figured, FigureGroup
 from estimator.results.metric import Composed, MetricEstimate, Pooled
 
 SHOWN_VALUES: Final = 50
-"""The maximum number of values of a category that are shown. The values with the largest shares are
+"""The maximum number of a metric's values that are shown. The values with the largest shares are
 shown.
 """
 
@@ -28,8 +28,9 @@ JSON and CSV contain all pairs.
 """
 
 TOO_FAR: Final = 0.1
-"""The page warns if the half-width of an interval exceeds this fraction of the range. An interval
-with this half-width hardly distinguishes a share of one half from a share of one third.
+"""The page warns if an interval's half-width exceeds this fraction of the range of possible
+figures. An interval with this half-width hardly distinguishes a share of one half from a share of
+one third.
 """
 
 SCHEMA: Final = 1
@@ -67,7 +68,7 @@ class Request:
         asked: the share of devices that are asked for a report in a window. None to compute the
             share from the schedule.
         since: a window. Changes are then tested only between two groups: all earlier windows, and
-            this window together with all later windows. None for all tests of changes.
+            this window together with all later windows. None to run all tests of changes.
 
     """
 
@@ -223,7 +224,7 @@ class Changes(Tested, frozen=True, kw_only=True):
     untested: Annotated[tuple[str, ...], says("the statistics of the question that are not tested for changes.")] = ()
 
     def group_of(self, change: Change) -> FigureGroup:
-        """Return the group of differences with the statistic of a change."""
+        """Return the differences in the statistic that a change is about."""
         return next(group for group in self.groups if group.statistic == change.statistic)
 
     @property

@@ -12,8 +12,8 @@ from estimator.results.estimate import Record, says
 
 INDEX: Final = "index.json"
 PAGE: Final = "index.html"
-"""The page about all windows of an archive or public folder. The file `INDEX` has the same contents
-as JSON.
+"""The page about all windows of an archive or public folder. The JSON file `INDEX` has the same
+contents.
 """
 
 INDEX_SCHEMA: Final = 4

@@ -160,8 +160,8 @@ class Statistic:
         noun: the noun for one figure, such as ``value`` in "3 more values".
         line: the name of a figure's line on the terminal, with ``{}`` for the figure's label. Empty
             if the terminal does not show the statistic.
-        most_lines: the maximum number of figures on the terminal, the largest first. 0 for no
-            maximum.
+        most_lines: the maximum number of figures that the terminal shows, starting with the
+            largest. 0 for no maximum.
         table_heading: the heading above the figures' lines in the verbose table. Lines under a
             heading come after all lines without a heading. Empty for no heading.
         chart: the chart on the page, besides the chart over time. None for no chart.
@@ -170,9 +170,9 @@ class Statistic:
         of_sets: whether the answers are sets of values, with shares that do not add up to 1.
         is_compared: whether the figures are compared between strata and between windows. The
             possible effect of fabricated reports is computed for the same figures.
-        members: for means and shares within groups, the statistic with the shares of the groups, or
-            of all pairs of a group and a value. Changes of such figures between windows are tested.
-            Empty for other statistics.
+        members: for means and shares within groups, the name of the statistic that contains the
+            shares of the groups, or the shares of all pairs of a group and a value. Changes of such
+            figures between windows are tested. Empty for other statistics.
         in_ball: whether the figures are the coordinates of vectors. Changes of coordinates between
             windows are tested.
         is_followed: whether changes of the figures between windows are tested, although the figures

@@ -92,7 +92,7 @@ def z_of(family: float) -> float:
 
 
 PAIR: Final = 2
-"""The number of values of a metric with two values, such as yes and no. The shares of the two
+"""The number of values of a two-valued metric, such as a metric of yes or no. The shares of the two
 values add up to 1 and change by the same amount, so only one share is compared.
 """
 
@@ -129,8 +129,9 @@ def binomial_chance(counts: Counts, reports: Reports, tail: float) -> Floats:
     beta distributions. Bisection finds the results to the last bit and rounds down.
 
     scipy's betaincinv is faster, but wrong for some counts of 10**8 or more reports, and slow near
-    2**53 reports. For example, scipy 1.17.1 returns a probability with a tail of 1 for 1,000 of
-    10**9 reports and a tail of 0.025. With few reports, the bisection starts from scipy's result.
+    2**53 reports. For example, given a count of 1,000 in 10**9 reports and a tail of 0.025, scipy
+    1.17.1 returns a probability whose `binomial_tail` is 1. With few reports, the bisection starts
+    from scipy's result.
     """
     below, above = np.zeros(np.shape(counts)), counts / reports
     successes = np.maximum(counts, 1)

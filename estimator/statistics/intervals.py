@@ -142,7 +142,7 @@ def _stakes(numbers: Counts, span: Floats | float, bar: float) -> Floats:
 
     The result has shape (draws, gamblers). A mean is ruled out if the logarithm of the average
     wealth is at least ``bar``. The best stake for n numbers with the standard deviation s is sqrt(2
-    bar / n) / s. The gamblers assume values of s from half the span down to about span / root n.
+    bar / n) / s. The gamblers assume values of s from half the span down to about span / sqrt(n).
     The smallest s occurs if one number lies at one end of the range, and all others at the other
     end.
     """
@@ -166,7 +166,9 @@ def _wealth(values: Floats, counts: Counts, means: Floats, stakes: Floats) -> Fl
 
 
 WORST_COVERAGE = 0.931
-"""The minimum coverage of an interval for any true value, slightly above the promised 93%."""
+"""The minimum coverage of an interval for any true value, slightly above the documented minimum of
+93%.
+"""
 
 _Number = TypeVar("_Number", float, Floats)
 

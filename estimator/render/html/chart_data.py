@@ -145,12 +145,12 @@ class GroupTracks(Tracks, frozen=True, kw_only=True):
     """The figures of one statistic over time.
 
     Attributes:
-        line: the name of the line of a figure over time, with ``{}`` in place of the figure's
+        line: the name of the line that shows a figure over time, with ``{}`` for the figure's
             label.
         brief: the estimates in the window that is shown first, rounded as in a headline.
         ordered: whether the order of the figures is meaningful.
         ends: the smallest and the largest possible mean. None for statistics other than means.
-        log: whether the chart draws the range on a logarithmic scale.
+        log: whether the chart draws the figures on a logarithmic scale.
 
     """
 
@@ -208,9 +208,8 @@ class MetricData(Record, frozen=True, kw_only=True):
 
     Attributes:
         kind: the kind of the metric's windows: day, week or month.
-        at: the index, in the calendar, of the window that is shown first.
-        lead: the position of the figure that is drawn over time, among the figures of all
-            statistics.
+        at: the index of the window that is shown first, among all windows of the same kind.
+        lead: the index, among the figures of all statistics, of the figure that is drawn over time.
         open: the positions of the open windows.
         drawings: the charts of a window. The first chart is visible, and the others are collapsed.
         groups: the figures of each shown statistic in all windows.
@@ -245,7 +244,7 @@ def data_of(  # noqa: PLR0913, PLR0917 all that a question shows
 ) -> MetricData:
     """Return everything about a metric that the page's script draws.
 
-    Arrays have an entry for each window of the calendar. If windows are pooled, a last entry
+    Arrays have an entry for each window of ``calendar``. If windows are pooled, a last entry
     describes all windows together.
 
     Args:
@@ -357,7 +356,10 @@ def _charted(estimated: MetricEstimate, chart: Chart) -> FigureGroup | None:
 
 
 def _distribution(with_reports: WithReports) -> tuple[HistogramTracks, BandTracks] | tuple[None, None]:
-    """Return the histogram and the distribution function of each window, or (None, None)."""
+    """Return the histogram and the distribution function of each window.
+
+    Returns (None, None) if no distribution is drawn.
+    """
     bins, band = _drawn(with_reports, Chart.HISTOGRAM), _drawn(with_reports, Chart.BAND)
     if bins is None or band is None:
         return None, None
@@ -384,10 +386,9 @@ def _joint(with_reports: WithReports, names: tuple[str, str] | None) -> JointTra
 
 
 def ranges_of(steps: Sequence[str]) -> list[tuple[float, float]]:
-    """Return the range of probabilities in each step's name.
+    """Parse the names of a scale's steps as ranges of probabilities.
 
     For example, "10 to 30%" becomes (0.1, 0.3). Return [] if any name is not such a range.
-    ``steps`` are the names of a scale's steps.
     """
     ranges = [_range(step) for step in steps]
     known = [each for each in ranges if each is not None and 0 <= each[0] < each[1] <= 1]

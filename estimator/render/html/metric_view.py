@@ -39,8 +39,8 @@ Run = Sequence[tuple[int, Estimate]]
 """The positions and estimates of consecutive windows that all have an estimate."""
 
 MOST_CHANGES = 20
-"""The maximum number of changes in the table of changes, the clearest first. JSON contains all
-changes.
+"""The maximum number of changes in the table of changes. The table contains the clearest changes,
+and JSON contains all changes.
 """
 
 MOST_PLACES: Final = 50_000
@@ -102,7 +102,7 @@ class MetricView:
 
     @property
     def texts(self) -> tuple[Extra, ...]:
-        """The table of texts, which the page shows instead of a chart. () for other metrics."""
+        """The table of texts, if the metric is about texts, and otherwise ()."""
         return tuple(extra for extra in self.extras[:1] if extra.rows and not self.groups)
 
     @property

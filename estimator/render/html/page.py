@@ -35,7 +35,7 @@ from estimator.statistics.confidence import EXACT_BELOW
 from estimator.tallies import FEWER
 
 FEW_METRICS: Final = 5
-"""A page with more metrics than this number has a search field and a menu for their order."""
+"""A page with more metrics than this number has a search field and a menu to sort the metrics."""
 
 PACKAGE: Final = "estimator.render.html"
 

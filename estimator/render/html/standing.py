@@ -1,4 +1,4 @@
-"""The page on all windows of an archive, with each metric's latest results and links."""
+"""The page on all windows of an archive, with the latest results and links to the reports."""
 
 from __future__ import annotations
 
@@ -122,14 +122,14 @@ def devices_of(estimates: Sequence[MetricEstimate]) -> list[DevicesTakingPart]:
 
 
 def on_all_windows(page: Page, standing: Standing) -> dict[str, Any]:
-    """Return the values, apart from the metrics, for the template of an archive's page."""
+    """Return the variables of the template for an archive's page, except for the metrics."""
     return {"standing": standing, "devices": _over_time(page, standing), "open_windows": OPEN_WINDOWS}
 
 
 def for_the_public(page: Page, standing: Standing, registry: Registry) -> dict[str, Any]:
-    """Return the values, apart from the metrics, for the template of a public page.
+    """Return the variables of the template for a public page, except for the metrics.
 
-    The page, the results and the registry contain only metrics that may be published.
+    ``page``, ``standing`` and ``registry`` contain only metrics that may be published.
     """
     listed = [_listed(each, registry) for each in standing.metrics if each.metric in registry.metrics]
     return {"listed": listed, "devices": _over_time(page, standing)}

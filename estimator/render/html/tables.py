@@ -44,7 +44,9 @@ On a phone and on paper, a table with more columns has stacked cells.
 """
 
 MOST_DIFFERENCES = 20
-"""The maximum number of differences in the table, clearest first. JSON and CSV have no limit."""
+"""The maximum number of differences in the table. The table contains the clearest differences, and
+JSON and CSV contain all differences.
+"""
 
 MOST_TEXTS: Final = 200
 """The maximum number of texts in a list on the page."""
@@ -70,7 +72,7 @@ class JointView:
     second metric between these groups.
 
     Attributes:
-        names: the name of the metric that defines the groups, and of the metric that is compared.
+        names: two names: of the metric that defines the groups, and of the metric that is compared.
         groups: the shares within each group. Empty if the second metric is a number. The means of
             the groups are then among the metric's figures.
         independence: a sentence on whether the two metrics are associated. Empty if the second

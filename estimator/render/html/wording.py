@@ -69,32 +69,38 @@ PERMANENT_NOTE: Final = (
 
 
 def estimate_text(estimate: Estimate, unit: Unit = PERCENT, unknown: str = "no estimate") -> str:
-    """Return an estimate in a unit, or ``unknown`` if there is none."""
+    """Format an estimate with its unit, or return ``unknown`` if there is no estimate."""
     return unknown if estimate.estimate is None else f"{unit.rounded(estimate).estimate}{unit.suffix}"
 
 
 def shown_value(figure: Estimate) -> float:
-    """Return an estimate, moved to the nearer end if it lies outside its interval. 0 if unknown."""
+    """Return an estimate, moved to the nearer end if it lies outside its interval.
+
+    Returns 0 if the estimate is unknown.
+    """
     return within(figure.estimate, figure.low, figure.high) or 0.0
 
 
 def interval_text(estimate: Estimate, unit: Unit = PERCENT) -> str:
-    """Return the interval of an estimate in a unit."""
+    """Format the interval of an estimate with its unit."""
     return unit.rounded(estimate).interval
 
 
 def likeliest_text(estimate: Estimate, unit: Unit = PERCENT) -> str:
-    """Return the maximum-likelihood value in a unit, or a dash if it is not computed."""
+    """Format a maximum-likelihood value with its unit, or return a dash if it was not computed."""
     return NONE if estimate.maximum_likelihood is None else f"{unit.likeliest(estimate)}{unit.suffix}"
 
 
 def difference_text(difference: Estimate, unit: Unit = PERCENT) -> str:
-    """Return a difference between groups, never with a plus sign. Empty if unknown."""
+    """Format a difference between groups, without a plus sign.
+
+    Returns an empty text if the difference is unknown.
+    """
     return "" if difference.estimate is None else unit.changed(difference).lstrip("+")
 
 
 def p_text(p_value: float | None, unknown: str = "") -> str:
-    """Return a p-value, or ``unknown`` if there is none."""
+    """Format a p-value, or return ``unknown`` if there is no p-value."""
     return unknown if p_value is None else p_words(p_value)
 
 
@@ -143,7 +149,7 @@ def verdict_of(metric: Metric, changes: Changes | None, windows: int, untested: 
     """Return the conclusion on whether the answers to a metric changed.
 
     ``changes`` is None if there are fewer than two closed windows. ``windows`` is the number of
-    closed windows with reports. ``untested`` names the statistics without a test for changes.
+    closed windows with reports. ``untested`` names the statistics that are not tested for changes.
     """
     not_tested = untested_words(untested)
     if changes is None:
@@ -208,7 +214,11 @@ def found_words(change: Change, changes: Changes) -> str:
 
 
 def wide_intervals(estimated: MetricEstimate, precision: Precision) -> str | None:
-    """Return a caution if a half-width exceeds `TOO_FAR` of the range, and otherwise None."""
+    """Return a caution if intervals are too wide for most conclusions.
+
+    This is the case if a half-width exceeds the fraction `TOO_FAR` of the range of possible
+    figures. Returns None otherwise.
+    """
     needed = precision.reports_needed
     if needed is None:
         return None

@@ -133,9 +133,9 @@ def _heading(style: Style) -> str:
 
 
 def _band_line(rehearsed: Rehearsed) -> list[str]:
-    """Return a line on whether the band contains the whole true distribution function, or [].
+    """Return a line on whether the confidence band contains the whole true distribution function.
 
-    The table does not show single points of the band.
+    The table does not show single points of the band. Returns [] if there is no band.
     """
     if rehearsed.band_holds is UNSET:
         return []

@@ -62,7 +62,7 @@ TOO_FEW = "too few to tell"
 """The text for a share within a group that may be empty."""
 
 SHOWN_DIFFERENCES = 3
-"""The maximum number of differences between groups that are shown, the clearest first."""
+"""The maximum number of differences between groups that are shown."""
 
 FOOTNOTES = """\
 estimate ± error: the unbiased estimate with its standard error. An estimate

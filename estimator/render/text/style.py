@@ -24,12 +24,11 @@ NARROWEST: Final = 60
 """The minimum width of a summary. On narrower terminals, the lines of the summary wrap."""
 
 MOST_WIDTH: Final = 160
-"""The maximum width of a line. Lines above this width are hard to read."""
+"""The maximum width of a line. Longer lines are hard to read."""
 
 VALUE_WIDTH: Final = 17
-"""The minimum number of columns for a value.
-
-A value with more columns ends with an ellipsis. JSON and CSV contain the whole value.
+"""The minimum width of the column of values, in characters. A value that is too long for the column
+is shortened and ends with an ellipsis. JSON and CSV contain the whole value.
 """
 
 WIDER_VALUES: Final = 40
@@ -37,8 +36,7 @@ LIKELIEST_WIDTH: Final = 11
 BAR_WIDTH: Final = 10
 WINDOW_WIDTH: Final = 11
 SHORTEST_BAR: Final = 5
-"""The minimum width of a bar. If long figures leave less room than this width, the bar is left out.
-"""
+"""The minimum width of a bar. If a line has less room for the bar, the bar is left out."""
 
 WIDE: Final = ("W", "F")
 COMBINING: Final = ("Mn", "Me", "Cf")

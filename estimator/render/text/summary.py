@@ -196,7 +196,7 @@ def _listed(windows: Sequence[MetricEstimate], shown: MetricEstimate) -> str:
 
 
 def _leading(estimated: MetricEstimate | Pooled, shown: MetricEstimate) -> str:
-    """Return another window's value of the shown window's main figure, as text."""
+    """Return the main figure of ``shown``, with its value in ``estimated``, as text."""
     group, figure = _headline(estimated, shown)
     if not estimated.reports:
         return "no reports"
@@ -210,9 +210,9 @@ def _leading(estimated: MetricEstimate | Pooled, shown: MetricEstimate) -> str:
 
 
 def _headline(estimated: Figured, shown: MetricEstimate) -> tuple[FigureGroup | None, Figure | None]:
-    """Return the shown window's main figure, and the statistic of this figure.
+    """Return the main figure of ``shown``, with its value in ``estimated``, and its statistic.
 
-    If ``estimated`` lacks this figure, return the main figure of ``estimated``.
+    If ``estimated`` lacks the statistic, return the main figure of ``estimated``.
     """
     key = shown.headline
     if key is None or estimated.group(key.statistic) is None:
