@@ -126,12 +126,12 @@ class Archive:
                 )
 
     def windows(self) -> list[Window]:
-        """Return the archived windows, the newest first. Other folders are ignored."""
+        """Return the archived windows, the newest first."""
         windows = [window for path in self.folder.iterdir() if (window := _window_of(path)) is not None]
         return sorted(windows, key=lambda window: (window.ends_at, window.starts_at), reverse=True)
 
     def has_windows(self) -> bool:
-        """Return whether the archive has any windows. False if its folder is missing."""
+        """Return whether the archive exists and has any windows."""
         return self.folder.is_dir() and bool(self.windows())
 
     def has(self, window: Window) -> bool:

@@ -9,8 +9,8 @@
 A figure and its interval are rounded to the same decimal place. In a table, the second significant
 digit of the standard error determines the place. In a sentence, the first significant digit
 determines the place. For example, with the standard error 0.0214, the figure 0.53478 becomes 0.535
-in a table and 0.53 in a sentence. A finer place is used if rounding would move the figure out of
-the interval. For example, 28 of 28 days are not shown as about 30.
+in a table and 0.53 in a sentence. A finer decimal place is used if rounding would move the figure
+out of the interval. For example, 28 of 28 days are not shown as about 30.
 
 Each number is rounded only once, from the shortest decimal representation of the float. The
 arithmetic is exact. Estimates are rounded half to even.
@@ -157,7 +157,7 @@ def number(  # noqa: PLR0913, PLR0917 a figure has these parts
         unit: the name of the unit. Empty if there is none.
         figures: the number of significant digits of the error.
         possible: the smallest and the largest possible number. None if unknown.
-        decimals: the number of digits after the point. None if the error determines it.
+        decimals: the number of digits after the point. None if the error determines this number.
 
     """
     figure = (value, low, high, standard_error)
@@ -284,12 +284,12 @@ class Unit:
 
     @property
     def suffix(self) -> str:
-        """The text after a number."""
+        """The text that follows a number, such as ``%`` or a unit with a leading space."""
         return _behind(self.name)
 
     @property
     def of_difference(self) -> str:
-        """The text after a difference."""
+        """The text that follows a difference of two numbers, such as `` points``."""
         return _behind(self.difference)
 
     def rounded(self, figure: Estimate, figures: int = FIGURES) -> Rounded:

@@ -54,7 +54,8 @@ claims that these figures did not change. The untested figures are:
 * Texts that a search found in the reports. Noise hides some texts in some windows. The estimates of
   the texts that are found are therefore too large on average.
 * Named texts in the same hash cell as another named text.
-* Shares among the devices that answered. These shares are ratios of tested shares.
+* Shares among the devices that answered a metric that other devices left unanswered. These shares
+  are ratios of tested shares.
 * Means and shares within a group if the group's share is less than 10 times the standard error of
   this share in some window. The errors of these figures are too skewed.
 * Coefficients of models. Each window has its own model.
@@ -279,9 +280,9 @@ def changes_of(
     """Compare the closed windows of every metric that has reports in at least two of them.
 
     ``estimates`` is sorted by metric, then by window. Windows of fewer than `EXACT_BELOW` reports
-    show no changes. Such windows are skipped if at least two other windows remain. If ``since`` is
-    given, only a step at this window is tested. Windows that overlap the beginning of ``since`` are
-    left out.
+    are too small to show changes. Such windows are skipped if at least two other windows remain. If
+    ``since`` is given, only a step at this window is tested. Windows that overlap the beginning of
+    ``since`` are left out.
     """
     closed = [each for each in estimates if each.closed and each.reports > 0 and each.followed]
     of_metrics = {name: list(windows) for name, windows in groupby(closed, key=lambda estimate: estimate.metric)}
@@ -378,9 +379,10 @@ def _clearness(change: Change) -> tuple[float, float]:
 
 
 def compared(windows: Sequence[MetricEstimate], metric: Metric, since: Window | None = None) -> Compared:
-    """Test the windows of one metric for changes. The windows are in chronological order.
+    """Test the windows of one metric for changes.
 
-    At least two windows must be comparable. ``since`` has the same meaning as in `changes_of`.
+    ``windows`` contains at least two windows, in chronological order. ``since`` has the same
+    meaning as in `changes_of`.
     """
     tested = with_tested_texts(windows)
     return dataclasses.replace(

@@ -230,7 +230,10 @@ class ThresholdShares:
     def from_windows(
         cls, windows: Sequence[MetricEstimate], metric: Metric, probabilities: Sequence[float]
     ) -> ThresholdShares:
-        """Return the tested share of each quantile. All windows' counts determine the range."""
+        """Return the tested share of each quantile.
+
+        The range of the threshold is chosen from the counts of all windows together.
+        """
         histogram = histogram_of(metric)
         counts = np.array([window.counts for window in windows], dtype=np.int64)
         reports = counts.sum(axis=1, keepdims=True).astype(float)

@@ -58,9 +58,10 @@ over many windows, but the number of people whose answers are at an end of the r
 every window. Let k be the largest number of windows whose mean still has enough noise. The mean
 over all windows is treated as no more precise than a mean over k windows. The mean over all windows
 is a mean of such means, so the same bound applies to the error of the mean over all windows
-(Minkowski). F² and G² are at least the square of the sum of c · least. Here, ``least`` is the fresh
-error of a window with exactly the minimum of noise. More windows never increase the bound. If a
-window has less than the minimum of noise, the whole error of the window counts as lasting.
+(Minkowski). F² and G² are never set below the square of the sum of c · least. Here, ``least`` is
+the fresh error of a window with exactly the minimum of noise. More windows never increase the
+bound. If a window has less than the minimum of noise, the whole error of the window counts as
+lasting.
 
 **Pooled figures.** The figure for all reports of several windows is a weighted mean of the windows'
 figures. The weight of a window is its number of reports. The error of this mean never falls below

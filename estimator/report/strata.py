@@ -60,7 +60,7 @@ from estimator.statistics.confidence import trials_interval
 from estimator.tallies import INT64, Tally
 
 OTHERS: Final = "others"
-"""The stratum of all devices with a value that the registry does not list.
+"""The stratum of all devices that belong to none of the listed strata.
 
 The collector may merge small strata into this stratum.
 """

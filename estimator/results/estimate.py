@@ -1,7 +1,7 @@
 """Estimated numbers, one at a time or as columns, and the scales for the mean of answers.
 
 A *figure* is an estimated number in a report together with a label, such as the share of "yes". A
-*statistic* is a kind of figure, such as shares, means or quantiles.
+*statistic* is a kind of figure, such as share, mean or quantile.
 """
 
 from __future__ import annotations

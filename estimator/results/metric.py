@@ -313,7 +313,7 @@ class MetricFacts(Record, frozen=True, kw_only=True):
 
     @property
     def target(self) -> str:
-        """The title. If ``counted`` is not empty, the title is followed by ``counted``."""
+        """The metric's title, followed by ``counted`` if that text is not empty."""
         return f"{self.title}, {self.counted}" if self.counted else self.title
 
 

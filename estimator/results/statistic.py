@@ -1,6 +1,6 @@
 """The table of all statistics that a report may contain.
 
-A statistic is a kind of figure, such as shares or means. Every output format shows some of the
+A statistic is a kind of figure, such as share or mean. Every output format shows some of the
 statistics, in the order of the table. To add a statistic, add an entry.
 """
 
@@ -233,7 +233,7 @@ class Statistic:
         return self.label in {label_of, _text}
 
     def parts(self, value: Any) -> str | tuple[str, ...]:  # noqa: ANN401 the type depends on the statistic
-        """Return the name of a figure. For a pair of answers, return the names of both answers."""
+        """Convert a figure's label to text. A pair of answers becomes a pair of texts."""
         return parts(value) if self.label is label_of else self.label(value)
 
 

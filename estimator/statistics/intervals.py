@@ -79,7 +79,7 @@ def betting_intervals(values: Floats, counts: Counts, family: int = 1) -> Floats
     """Return the betting interval of each distribution's mean, shape (draws, 2).
 
     ``values`` contains all possible numbers, shape (m,). ``counts`` is how often each number was
-    drawn, shape (draws, m), with at least one number per row. Each row is a sample from another
+    drawn, shape (draws, m), with at least one number per row. Each row is a sample from a separate
     distribution. The 95% confidence applies to ``family`` intervals together.
     """
     most_seen = int(np.count_nonzero(counts, axis=1).max(initial=0))
@@ -282,7 +282,9 @@ def at_most(count: int, reports: int, probability: float) -> float:
 def score_intervals(
     shares: Floats, own: Floats | float, other: Floats | float, reports: Reports, family: float = 1
 ) -> tuple[Floats, Floats]:
-    """Return the intervals of shares that a score test does not reject, not clipped to 0..1.
+    """Return intervals of the shares that a score test accepts.
+
+    The intervals may extend beyond 0..1.
 
     The mean score of all reports estimates the share of one value. The variance of a report's score
     is at most own * share + other * (1 - share) - share**2. The ends of the interval solve the
@@ -317,7 +319,9 @@ def bounded_intervals(  # noqa: PLR0913, PLR0917 like score_intervals, with the 
     reports: Reports,
     family: float = 1,
 ) -> tuple[Floats, Floats]:
-    """Return intervals, not clipped, that are valid for every distribution of a report's score.
+    """Return intervals that are valid for every distribution of a report's score.
+
+    The intervals may extend beyond 0..1.
 
     The interval contains all shares that neither Hoeffding's nor Bernstein's bound excludes.
     Hoeffding's bound uses ``span``, the largest score minus the smallest score. Bernstein's bound

@@ -110,7 +110,7 @@ class Page:
 
     @property
     def span(self) -> str:
-        """The names of the first and the last window, as a text. Empty if there are no windows."""
+        """The names of the first and the last window, as text. Empty if there are no windows."""
         return _span(self.report.metrics)
 
     @property
@@ -125,7 +125,7 @@ class Page:
 
     @property
     def devices(self) -> str | None:
-        """The approximate number of participating devices, as a text. None if unknown."""
+        """The approximate number of participating devices, as text. None if unknown."""
         return devices_of([highlight.shown for highlight in self.report.highlights])
 
     @property

@@ -212,7 +212,7 @@ class Extra:
 
     @property
     def is_number(self) -> tuple[bool, ...]:
-        """Whether each column contains numbers. Numbers are right-aligned."""
+        """For each column, whether all its cells are numbers. Numbers are right-aligned."""
         return tuple(all(text[:1] in NUMERIC for text in column) for column in zip(*self.rows, strict=True))
 
 

@@ -92,7 +92,7 @@ class Style:
 
     @property
     def value_width(self) -> int:
-        """The number of columns for a value."""
+        """The width of the column of values, in characters."""
         return min(WIDER_VALUES, VALUE_WIDTH + max(0, self.width - LEAST_WIDTH - LIKELIEST_WIDTH) // 2)
 
     def heading(self, confidence: float) -> str:
@@ -218,7 +218,7 @@ def _can_show(encoding: str, signs: str) -> bool:
 
 
 def columns_of(text: str) -> int:
-    """Return the width of a text in columns."""
+    """Return the number of terminal columns that a text occupies."""
     return len(text) if text.isascii() else sum(map(_columns_of_character, text))
 
 
