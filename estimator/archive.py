@@ -102,7 +102,7 @@ class Archive:
             ) from error
 
     def _require_no_other_index(self) -> None:
-        """Refuse a folder with index files that this module did not write, such as a website's.
+        """Refuse a folder with an index file that this module did not write, such as a website.
 
         An archive with a damaged index is accepted, because each run rewrites the index.
         """

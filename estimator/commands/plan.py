@@ -310,7 +310,7 @@ def _check_errors(registry: Registry, target_errors: Mapping[str, float]) -> Non
 
 
 def _check(new: Registry, old: Registry | None, day: date, at_most: float | None, population: int | None) -> None:
-    """Print how the text for users and the yearly privacy loss change, and print warnings.
+    """Print the changes in the text for users and in the yearly privacy loss, and print warnings.
 
     If the number of devices is known, there is a warning for each metric whose figures are useless.
     The exit status is 1 if there are warnings.

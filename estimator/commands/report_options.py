@@ -101,7 +101,9 @@ def selection_of(first: Window | None, last: Window | None, *, preliminary: bool
 
 
 def check_request(registry: Registry, request: Request) -> None:
-    """Refuse, before tallies are read, requested figures that no metric of the registry has.
+    """Refuse requested figures that no metric of the registry has.
+
+    The check runs before tallies are read.
 
     Raises:
         RequestError: if a figure is refused. The message names the figure, and says what to do.

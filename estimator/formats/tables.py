@@ -357,7 +357,7 @@ def _csv_cell(cell: object) -> object:
 
 
 def to_pandas(report: EstimateReport) -> pd.DataFrame:
-    """Return the rows as a frame. Missing cells are NaN or NA.
+    """Return the rows of a report as a data frame. Missing cells are NaN or NA.
 
     Raises:
         MissingLibraryError: if pandas is not installed.
@@ -370,7 +370,7 @@ def to_pandas(report: EstimateReport) -> pd.DataFrame:
 
 
 def to_polars(report: EstimateReport) -> pl.DataFrame:
-    """Return the rows as a frame. Missing cells are null.
+    """Return the rows of a report as a data frame. Missing cells are null.
 
     Raises:
         MissingLibraryError: if polars is not installed.
@@ -388,7 +388,7 @@ def to_polars(report: EstimateReport) -> pl.DataFrame:
 
 
 def to_parquet(report: EstimateReport) -> bytes:
-    """Return the rows as a Parquet file. Missing cells are null.
+    """Return the rows of a report as a Parquet file. Missing cells are null.
 
     Raises:
         MissingLibraryError: if pyarrow is not installed.

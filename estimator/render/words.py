@@ -530,7 +530,7 @@ def change_words(change: Change, changes: Changes, *, is_brief: bool = False) ->
 
 
 def _turned(change: Change) -> Estimate:
-    """Return the size of a change, without a sign. Words state the direction."""
+    """Return the size of a change, without a sign. The words around the size state the direction."""
     turned = change.times(-1.0)
     return Estimate(turned.estimate, change.standard_error, turned.high, turned.low)
 

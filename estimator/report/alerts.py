@@ -8,7 +8,7 @@ An alert on a bound is written ``METRIC.FIGURE OPERATOR NUMBER`` or ``METRIC[STR
 * A figure is ``mean``, ``sum``, ``share[VALUE]``, or a quantile such as ``p95``. If a metric pairs
   each number with a group, ``mean[VALUE]`` is the mean of the numbers in the group VALUE.
 * An operator is ``>``, ``>=``, ``<`` or ``<=``.
-* An alert that would never or always fire is refused.
+* A bound is refused if the alert would always or never fire.
 
 An alert on a change is written ``METRIC.FIGURE rises``, ``METRIC.FIGURE falls`` or ``METRIC.FIGURE
 changes``. The alert fires if the report concludes that the figure changed in this way over the

@@ -205,7 +205,7 @@ def _sorted_out(
 
 
 def _check_numbers(registry: Registry, of_metrics: Mapping[str, Sequence[Tally]], request: Request) -> None:
-    """Raise `TalliesError` if a report on the tallies would be too large for the memory.
+    """Raise `TalliesError` if a report on the tallies would not fit into memory.
 
     Even a small file of tallies can exceed the limit.
     """

@@ -10,7 +10,7 @@ returns a single tally for all strata (`collector.store.strata`).
 **Differences.** Two strata contain the reports of different devices, so their errors are
 independent. A difference between strata is treated like a difference between two windows with
 different people (`estimator.report.changes`). In the correction of p-values, each metric has the
-same weight in each window, for any number of strata.
+same weight in each window, regardless of its number of strata.
 
 **Participation.** A device participates if its user has agreed to be asked. A participating device
 answers according to the registry's schedule. All figures describe participating devices, and do not

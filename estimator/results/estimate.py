@@ -116,7 +116,10 @@ class Estimate(Record, frozen=True):
 
     @property
     def is_a_point(self) -> bool:
-        """Whether the interval is a point because hardly any population could produce the tally."""
+        """Whether the interval is a single point.
+
+        Such an interval means that hardly any population could have produced the tally.
+        """
         return self.low == self.high
 
     def times(self, factor: float) -> Estimate:

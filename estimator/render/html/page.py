@@ -198,10 +198,10 @@ class Page:
 
 
 def page_of(report: EstimateReport, registry: Registry) -> Page:
-    """Return the page of a report with highlights.
+    """Return the page of a report.
 
-    ``registry`` contains all metrics, even metrics without a tally. Raise `OutputError` if gaps
-    between windows would make the page too large.
+    The report must contain highlights. ``registry`` contains all metrics, even metrics without a
+    tally. Raise `OutputError` if gaps between windows would make the page too large.
     """
     _check_size(report.metrics)
     registry = apart(registry)

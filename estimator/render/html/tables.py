@@ -72,7 +72,7 @@ class JointView:
     second metric between these groups.
 
     Attributes:
-        names: two names: of the metric that defines the groups, and of the metric that is compared.
+        names: the name of the metric that defines the groups, then the name of the compared metric.
         groups: the shares within each group. Empty if the second metric is a number. The means of
             the groups are then among the metric's figures.
         independence: a sentence on whether the two metrics are associated. Empty if the second
@@ -163,8 +163,8 @@ def _independence(test: Independence | None, names: tuple[str, str], p_value: fl
 def verdict_on(names: tuple[str, str], clearest: Sequence[Figure], unit: Unit) -> WordedConclusion:
     """Return the conclusion on whether groups differ.
 
-    ``names`` are the metric that defines the groups and the compared metric. ``clearest`` contains
-    all comparisons, the clearest first, in the given unit.
+    ``names`` contains the name of the metric that defines the groups, then the name of the compared
+    metric. ``clearest`` contains all comparisons, the clearest first, in the given unit.
     """
     concluded = conclusion(clearest[0])
     return WordedConclusion(

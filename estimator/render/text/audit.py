@@ -1,4 +1,4 @@
-"""The output of audits by attack and of exact audits, as text 80 columns wide or as JSON."""
+"""The output of empirical audits and of exact audits, as text 80 columns wide or as JSON."""
 
 from __future__ import annotations
 

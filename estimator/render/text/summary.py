@@ -210,7 +210,7 @@ def _leading(estimated: MetricEstimate | Pooled, shown: MetricEstimate) -> str:
 
 
 def _headline(estimated: Figured, shown: MetricEstimate) -> tuple[FigureGroup | None, Figure | None]:
-    """Return the main figure of ``shown``, with its value in ``estimated``, and its statistic.
+    """Look up the main figure of ``shown`` in ``estimated``, and return it with its statistic.
 
     If ``estimated`` lacks the statistic, return the main figure of ``estimated``.
     """
