@@ -88,7 +88,7 @@ def estimate(  # noqa: PLR0913 one argument for each option of the command
     """Estimate all metrics that have tallies, as ``hearsay-estimator report`` does.
 
     Args:
-        registry: the definitions shipped with the app, or the path of their file.
+        registry: the metric definitions shipped with the app, or the path of their file.
         tallies: `Tally` objects, or the path of a file with a collector's response to
             ``/v1/tallies``. None to fetch the tallies from a collector.
         collector: the URL of the collector to fetch the tallies from. The URL must be ``https://``
@@ -116,8 +116,8 @@ def estimate(  # noqa: PLR0913 one argument for each option of the command
         poisoning: a fraction above 0 and below 1. The report then states how far figures could be
             off if this fraction of the reports was fabricated.
         clusters: also find clusters in the answers to metrics of numbers, scales and pairs.
-        ranges: also estimate the share of answers in each of these ranges. A range is the name of a
-            metric, a start and an end. The range includes the start and the end.
+        ranges: also estimate the share of answers in each of these ranges. A range consists of the
+            name of a metric, a start and an end. The range includes the start and the end.
         candidates: also estimate the share of each of these texts, for metrics of texts.
         installs: the number of installations of the app. The report then bounds the figures of all
             installations, including installations that do not report.

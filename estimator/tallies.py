@@ -100,7 +100,7 @@ class Tally:
         reports: the number of reports, which is the sum of the counts.
         counts: the count of each symbol 0, 1, …. If ``symbols`` is not None, the counts of these
             symbols, in the same order.
-        symbols: the symbols with reports, in rising order, if the collector left out symbols
+        symbols: the symbols with reports, in ascending order, if the collector left out symbols
             without reports, else None.
 
     """
@@ -127,7 +127,7 @@ class Tally:
         return dense
 
     def counted(self) -> tuple[Counts, Counts]:
-        """Return the symbols that the tally lists, in rising order, and their counts."""
+        """Return the symbols that the tally lists, in ascending order, and their counts."""
         counts = np.array(self.counts, dtype=np.int64)
         return np.arange(counts.size) if self.symbols is None else np.array(self.symbols, dtype=np.int64), counts
 

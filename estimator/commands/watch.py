@@ -43,8 +43,8 @@ USUAL_S: Final = 60
 LEAST_S: Final = 10
 """The minimum number of seconds between two drawings.
 
-Collectors renew their snapshots once an hour, or at a configured interval. Each drawing makes the
-collector add up the counts of all shards.
+Collectors renew their snapshots once an hour, or at a configured interval. For each drawing, the
+collector must add up all counts in its store.
 """
 
 GREATEST_S: Final = 86_400

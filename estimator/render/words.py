@@ -414,7 +414,7 @@ def composed_lines(composed: tuple[Composed, ...]) -> str:
 
 
 def central_words(central: Central) -> str:
-    """Return a phrase with the epsilon and the delta of publishing a tally."""
+    """Return a phrase with the epsilon and delta of the privacy loss from publishing a tally."""
     return f"epsilon {short_loss(central.epsilon)} at delta {short_loss(central.delta)}"
 
 
@@ -530,7 +530,7 @@ def change_words(change: Change, changes: Changes, *, is_brief: bool = False) ->
 
 
 def _turned(change: Change) -> Estimate:
-    """Return the size of a change, without a sign. The words around the size state the direction."""
+    """Return the size of a change, without a sign. The sentence states the direction in words."""
     turned = change.times(-1.0)
     return Estimate(turned.estimate, change.standard_error, turned.high, turned.low)
 

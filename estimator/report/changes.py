@@ -53,7 +53,8 @@ claims that these figures did not change. The untested figures are:
   instead.
 * Texts that a search found in the reports. Noise hides some texts in some windows. The estimates of
   the texts that are found are therefore too large on average.
-* Named texts in the same hash cell as another named text.
+* Named texts that some hash function maps to the same cell as another named text
+  (`estimator.report.text_changes`).
 * Shares among the devices that answered a metric that other devices left unanswered. These shares
   are ratios of tested shares.
 * Means and shares within a group if the group's share is less than 10 times the standard error of
@@ -277,7 +278,7 @@ class Compared:
 def changes_of(
     estimates: Sequence[MetricEstimate], metrics: Mapping[str, Metric], since: Window | None = None
 ) -> tuple[Changes, ...]:
-    """Compare the closed windows of every metric that has reports in at least two of them.
+    """Compare the closed windows of every metric with reports in at least two closed windows.
 
     ``estimates`` is sorted by metric, then by window. Windows of fewer than `EXACT_BELOW` reports
     are too small to show changes. Such windows are skipped if at least two other windows remain. If

@@ -11,8 +11,9 @@ number therefore has no unbiased estimate. The test uses a threshold that is dra
 range of the grid, such as 380 to 420 ms. Each answer counts as the probability that it is above the
 threshold. This probability is 0 below the range, 1 above it, and between 0 and 1 within it. The
 tested share is 1 minus the mean of the distribution function F over the range.
-`estimator.distribution_intervals.ranges` estimates this mean without bias. If the distribution of
-answers does not change, this share does not change either, for any range.
+`estimator.distribution_intervals.ranges` gives each report a score, and the mean score estimates
+this mean without bias. If the distribution of answers does not change, this share does not change
+either, for any range.
 
 **The choice of the range.** For each width, the candidate is the lowest range over which the mean
 of F is at least the quantile's probability, such as 1/2 for the median. A narrow candidate says
@@ -195,8 +196,8 @@ def mixture_of(windows: Sequence[MetricEstimate], metric: Metric, weights: Float
     * c is the weight of a window divided by the sum of all weights.
     * n is the number of reports in the window.
     * r is the fraction of the variance of a report's score that may be the same in every window. If
-      the mean of the distribution function over a range is p, r is the smaller of 1 and p (1 - p)
-      divided by the variance of the score.
+      the mean of the distribution function over a range is p, r is min(1, p (1 - p) / v), where v
+      is the variance of the score.
     """
     weights = weights / weights.sum()
     counts = np.array([window.counts for window in windows], dtype=np.int64)

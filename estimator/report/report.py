@@ -62,7 +62,10 @@ A report with only one window of each metric may exceed this limit.
 
 
 def definitions_of(registry: Registry, tallies: Sequence[Tally]) -> Registry:
-    """Return the given registry, or the registry for trials if the tallies are from a trial.
+    """Return the registry that defines the tallies' metrics.
+
+    This is a variant of ``registry`` for trials if the tallies come from a trial by the developers,
+    and otherwise ``registry``.
 
     Raise `TalliesError` if some tallies are from a trial and others are not.
     """

@@ -42,8 +42,9 @@ of a window with a positive weight and a window with a negative weight. The resu
 two sums. O is the smallest absolute value of the four products.
 
 * O is not valid for a mean or share within a group, because people may join or leave the group.
-* For coordinates of vectors, only the selection of people causes lasting errors. Each window has
-  its own rotations, so the noise and the error due to the limited number of rotations are fresh.
+* For coordinates of vectors, only the selection of people causes lasting errors. The mechanism for
+  vectors uses a limited number of random rotations. Each window has its own rotations, so the noise
+  and the error due to their limited number are fresh.
 * The noise of permanent answers does not contribute to O. If a person's two answers differ, the
   noise of the answers is independent. If the answers are equal, the noise is identical and only
   reduces the error of a difference.
@@ -245,8 +246,8 @@ def windows_of(windows: Sequence[MetricEstimate], statistic: str, metric: Metric
 
     Every window must have reports and the statistic. ``metric`` is None if different people
     answered in each window. A geometric mean is computed from the mean of the answers' logarithms.
-    To first order, the error of a geometric mean is the error of this mean times the slope of the
-    exponential function.
+    To first order, the error of a geometric mean is the error of the mean logarithm times the slope
+    of the exponential function.
     """
     groups = [group for window in windows for group in window.groups if group.statistic == statistic]
     averaged, scale = means_of(windows, statistic, metric), groups[0].about.scale
@@ -362,12 +363,13 @@ def _most_in_ball(least_noise: float, windows: Windows) -> Floats:
 
 
 def _greatest_widening(windows: Windows) -> float:
-    """Return the factor by which intervals of coordinates exceed normal intervals in width.
+    """Return the width of intervals of vectors' coordinates, relative to normal intervals.
 
-    Errors are estimated from blocks of rotations, so the intervals follow Student's distribution.
-    The factor is taken from the widest interval, because other intervals may be cut off at the end
-    of the range. Intervals from few reports cover the whole range, and are used only if every
-    window has few reports.
+    The mechanism rotates each vector by one of many rotations. The rotations are divided into
+    `BLOCKS` blocks, and errors are estimated from the differences between blocks, so the intervals
+    follow Student's distribution. The factor is taken from the widest interval, because other
+    intervals may be cut off at the end of the range. Intervals from few reports cover the whole
+    range, and are used only if every window has few reports.
 
     Tests of many figures use quantiles farther from the center, where the quantiles of Student's
     distribution exceed those of the normal distribution by a larger factor. The result is the

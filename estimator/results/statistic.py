@@ -180,7 +180,8 @@ class Statistic:
         is_followed_by_counts: whether the tests for changes of the figures between windows use the
             counts of symbols. The estimates of some metrics contain these counts.
         are_named_texts: whether the figures are shares of texts that the analyst named. Changes of
-            a text's share are tested unless another named text is in the same hash cell.
+            a text's share are tested unless a hash function maps another named text to the same
+            cell.
         untested: the name of the statistic in the report's list of untested figures. Empty if the
             list leaves out this statistic.
         within: for figures about only the devices with certain answers, the function from a

@@ -92,8 +92,8 @@ def z_of(family: float) -> float:
 
 
 PAIR: Final = 2
-"""The number of values of a two-valued metric, such as a metric of yes or no. The shares of the two
-values add up to 1 and change by the same amount, so only one share is compared.
+"""The number of values of a metric with exactly two values, such as a boolean metric. The shares of
+the two values add up to 1 and change by the same amount, so only one share is compared.
 """
 
 

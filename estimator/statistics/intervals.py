@@ -79,8 +79,9 @@ def betting_intervals(values: Floats, counts: Counts, family: int = 1) -> Floats
     """Return the betting interval of each distribution's mean, shape (draws, 2).
 
     ``values`` contains all possible numbers, shape (m,). ``counts`` is how often each number was
-    drawn, shape (draws, m), with at least one number per row. Each row is a sample from a separate
-    distribution. The 95% confidence applies to ``family`` intervals together.
+    drawn, shape (draws, m), with at least one number per row. Each of the ``draws`` rows is a
+    sample from a separate distribution. The 95% confidence applies to ``family`` intervals
+    together.
     """
     most_seen = int(np.count_nonzero(counts, axis=1).max(initial=0))
     seen = np.argsort(counts == 0, axis=1, kind="stable")[:, :most_seen]
@@ -140,11 +141,11 @@ def _least_means(values: Floats, counts: Counts, span: float, bar: float) -> Flo
 def _stakes(numbers: Counts, span: Floats | float, bar: float) -> Floats:
     """Return the gamblers' stakes, as fractions of wealth per unit of a number.
 
-    The result has shape (draws, gamblers). A mean is ruled out if the logarithm of the average
-    wealth is at least ``bar``. The best stake for n numbers with the standard deviation s is sqrt(2
-    bar / n) / s. The gamblers assume values of s from half the span down to about span / sqrt(n).
-    The smallest s occurs if one number lies at one end of the range, and all others at the other
-    end.
+    The result has shape (draws, gamblers), with a row for each sample. A mean is ruled out if the
+    logarithm of the average wealth is at least ``bar``. The best stake for n numbers with the
+    standard deviation s is sqrt(2 bar / n) / s. The gamblers assume values of s from half the span
+    down to about span / sqrt(n). The smallest s occurs if one number lies at one end of the range,
+    and all others at the other end.
     """
     deviations = span / 2 * numbers**POWERS
     stakes: Floats = np.sqrt(2 * bar / numbers) / deviations
@@ -292,8 +293,9 @@ def score_intervals(
 
     Args:
         shares: the estimated shares.
-        own: the mean squared score of a report from a device with this value.
-        other: the largest mean squared score of a report from a device with another value.
+        own: the mean squared score of a report from a device whose answer is the value.
+        other: the largest mean squared score of a report from a device whose answer is a different
+            value.
         reports: n, the number of reports.
         family: the number of intervals with a joint confidence of 95%.
 

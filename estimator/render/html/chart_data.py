@@ -55,7 +55,9 @@ KEPT_DIGITS = 11
 """The maximum number of digits of a number for a chart. `numbers.js` allows more digits."""
 
 BIN_DIGITS: Final = 4
-"""The maximum number of digits of a histogram's numbers. Further digits are too small to see."""
+"""The maximum number of digits of a histogram's numbers. Further digits would not be visible in a
+chart.
+"""
 
 KnownEstimate = Estimate | None
 

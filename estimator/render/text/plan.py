@@ -165,7 +165,10 @@ def _last_lines(plan: MetricPlan) -> Iterator[str]:
 
 
 def clip_lines(clips: Sequence[Clip], unit: str) -> Iterator[str]:
-    """Yield a line for each possible range with its error, and a line on the best range."""
+    """Yield a line with the error of each range that answers may be limited to.
+
+    The last line states the best range.
+    """
     if not clips:
         return
     yield f"  {'counted up to':>17} {'bias':>10} {'noise':>10} {'error':>10} {'detectable':>13}"
