@@ -2,9 +2,9 @@
 
 A publication is computed only from rounded tallies. A tally of fewer than 100 reports is left out.
 In all other tallies, the number of reports n is rounded down to a number k of two significant
-digits. For example, 1,099 reports become 1,000. The frequencies stay nearly the same. If c(y) of
-the n reports have a symbol of at most y, the rounded tally has round(c(y)·k/n) reports with such
-symbols.
+digits. For example, 1,099 reports become 1,000. The frequencies of the symbols hardly change. If
+c(y) of the n reports have a symbol of at most y, the rounded tally has round(c(y)·k/n) reports with
+such symbols.
 
 Estimates, errors, intervals and p-values are computed from the rounded tally. Even with all digits,
 these figures reveal no more about n than k reveals. The reason is that for each n that is rounded
@@ -20,7 +20,7 @@ Further rules:
   difference between the total and the other strata would reveal the stratum's tally.
 * For a pair of metrics, figures about a group are unknown if the published estimates imply fewer
   than 100 devices in the group.
-* Of the texts that a metric found, only texts that the registry approves are published.
+* Of the texts that were found for a metric, only texts that the registry approves are published.
 """
 
 from __future__ import annotations
@@ -84,7 +84,7 @@ def rounded_tallies(tallies: Iterable[Tally]) -> Iterator[Tally]:
 
 
 def rounded_tally(tally: Tally) -> Tally:
-    """Round a tally down to a published number of reports, with nearly the same frequencies.
+    """Round a tally down to a number of reports that may be published.
 
     The frequency of each symbol changes by less than 1/k, where k is the number of remaining
     reports.

@@ -67,8 +67,9 @@ class Request:
             determines bounds on the figures of all installations. None for no bounds.
         asked: the share of devices that are asked for a report in a window. None to compute the
             share from the schedule.
-        since: a window. Changes are then tested only between two groups: all earlier windows, and
-            this window together with all later windows. None to run all tests of changes.
+        since: a window. Changes are then tested only between two groups of windows: all earlier
+            windows, and this window together with all later windows. None to run all tests of
+            changes.
 
     """
 

@@ -100,7 +100,7 @@ the two values add up to 1 and change by the same amount, so only one share is c
 def holm(p_values: Sequence[float], weights: Sequence[float]) -> list[float]:
     """Return corrected p-values in the given order, by Holm's weighted method (1979, section 4).
 
-    Weights are above 0. The larger the weight, the smaller the correction.
+    Weights must be above 0. The larger the weight, the smaller the correction.
     """
     order = sorted(range(len(p_values)), key=lambda position: p_values[position] / weights[position])
     left = [*accumulate(weights[position] for position in reversed(order))][::-1]
@@ -113,7 +113,7 @@ def holm(p_values: Sequence[float], weights: Sequence[float]) -> list[float]:
 
 
 def binomial_tail(counts: Counts | int, reports: Reports, chance: Floats | float) -> Floats:
-    """Return, for each count, the probability of at least this many successes.
+    """Return, for each count, the probability of that many successes or more.
 
     ``reports`` is the number of trials, and ``chance`` the success probability of one trial.
     """
@@ -125,8 +125,8 @@ def binomial_tail(counts: Counts | int, reports: Reports, chance: Floats | float
 def binomial_chance(counts: Counts, reports: Reports, tail: float) -> Floats:
     """Return, for each count, the success probability at which `binomial_tail` is ``tail``.
 
-    ``reports`` is at least 1, and ``tail`` is above 0 and at most 0.5. The results are quantiles of
-    beta distributions. Bisection finds the results to the last bit and rounds down.
+    ``reports`` must be at least 1, and ``tail`` above 0 and not above 0.5. The results are
+    quantiles of beta distributions. Bisection finds the results to the last bit and rounds down.
 
     scipy's betaincinv is faster, but wrong for some counts of 10**8 or more reports, and slow near
     2**53 reports. For example, given a count of 1,000 in 10**9 reports and a tail of 0.025, scipy
@@ -152,7 +152,7 @@ def binomial_chance(counts: Counts, reports: Reports, tail: float) -> Floats:
 def chi_square_tail(values: Floats | float, degrees: NDArray[np.int64] | int) -> Floats:
     """Return, for each value, the probability that a chi-square variable exceeds this value.
 
-    All values are at least 0.
+    All values must be at least 0.
     """
     tail: Floats = _scipy_special().chdtrc(degrees, values)
     return tail

@@ -74,9 +74,9 @@ class Style:
     def from_stream(
         cls, stream: TextIO, environment: Mapping[str, str] = os.environ, *, narrowest: int = LEAST_WIDTH
     ) -> Style:
-        """Return the style of a stream, at least ``narrowest`` columns wide.
+        """Return the style for output to a stream.
 
-        Colors follow https://no-color.org.
+        The width is at least ``narrowest`` columns. Colors follow https://no-color.org.
         """
         is_ascii = not _can_show(stream.encoding or "ascii", ALL_SIGNS)
         if not stream.isatty():
