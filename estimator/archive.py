@@ -224,7 +224,7 @@ class ArchiveRun:
 
 
 def missing_windows(archive: Archive, tallies: Iterable[Tally], selection: Selection) -> dict[Window, list[Tally]]:
-    """Return the tallies of each selected closed window that the archive lacks, by window.
+    """Return the tallies of all selected closed windows that are not archived yet, by window.
 
     The oldest window comes first.
     """

@@ -12,8 +12,8 @@ An alert on a bound is written ``METRIC.FIGURE OPERATOR NUMBER`` or ``METRIC[STR
 
 An alert on a change is written ``METRIC.FIGURE rises``, ``METRIC.FIGURE falls`` or ``METRIC.FIGURE
 changes``. The alert fires if the report concludes that the figure changed in this way over the
-closed windows (`estimator.report.changes`). If no figure changes, the probability that at least one
-of a report's alerts on changes fires is at most 5%.
+closed windows (`estimator.report.changes`). If no figure changes, the probability of any such alert
+in a report is at most 5%.
 """
 
 from __future__ import annotations

@@ -8,8 +8,8 @@ windows' figures. The weights add up to 0.
 
 * The difference between the last window and the first window.
 * A trend: the rise of a straight line through all windows. The line is fitted by weighted least
-  squares, and the weight of a window is its number of reports. Weights from estimated errors would
-  be correlated with the estimates.
+  squares, and the weight of a window is its number of reports. Weights that depend on the estimated
+  errors would be correlated with the estimates.
 * A step: the mean of all reports since the beginning of some window, minus the mean of all earlier
   reports. Every window after the first is tried as the beginning of a step.
 
@@ -230,7 +230,7 @@ class Compared:
     def found(self, corrected: Floats) -> Iterator[Change]:
         """Yield the figures that changed or may have changed.
 
-        For a metric of yes or no, the share of "no" is left out.
+        For answers of yes and no, the share of no is left out.
 
         ``corrected`` contains the p-values, corrected for all comparisons.
         """
@@ -348,7 +348,7 @@ def _shapes(windows: Sequence[MetricEstimate], since: Window | None) -> Shapes:
 
 
 def _steps(reports: Floats, is_after: NDArray[np.bool_]) -> Floats:
-    """Return each step, a difference of means, as weights of windows, shape (steps, windows)."""
+    """Return the weights of the windows in each step, shape (steps, windows)."""
     after, before = np.where(is_after, reports, 0.0), np.where(is_after, 0.0, reports)
     weights: Floats = after / after.sum(axis=1, keepdims=True) - before / before.sum(axis=1, keepdims=True)
     return weights

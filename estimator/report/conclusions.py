@@ -73,7 +73,7 @@ def clearest_first(differences: FigureGroup) -> Sequence[Figure]:
 def clearest_changes(changes: Tested) -> Sequence[tuple[FigureGroup, Figure]]:
     """Return the differences between two windows or two strata, sorted by p-value.
 
-    For yes and no, only differences in the share of yes are returned.
+    For answers of yes and no, only differences in the share of yes are returned.
     """
     every = [(group, figure) for group in changes.groups for figure in group.figures.at(group.told)]
     return sorted(every, key=lambda each: _clearness(each[1]))

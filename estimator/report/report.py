@@ -325,7 +325,7 @@ def check_ranges(registry: Registry, ranges: Sequence[tuple[str, float, float]])
 
 
 def check_candidates(registry: Registry, candidates: Sequence[str]) -> None:
-    """Check the candidate texts of a search.
+    """Check the texts whose shares are requested.
 
     Raise `RequestError` if there are too many texts, or if no metric allows a text.
     """

@@ -326,7 +326,7 @@ def _columns(group: FigureGroup) -> tuple[Floats, ...]:
 
 
 def widenings(estimates: Floats, errors: Floats, lows: Floats, highs: Floats) -> tuple[Floats, Floats]:
-    """Return the distances to both ends of intervals, relative to those of normal intervals."""
+    """Return the distances from estimates to both ends of intervals, relative to normal intervals."""
     normal = np.maximum(Z * errors, sys.float_info.min)
     return np.maximum(1.0, (estimates - lows) / normal), np.maximum(1.0, (highs - estimates) / normal)
 
@@ -363,17 +363,17 @@ def _most_in_ball(least_noise: float, windows: Windows) -> Floats:
 
 
 def _greatest_widening(windows: Windows) -> float:
-    """Return the width of intervals of vectors' coordinates, relative to normal intervals.
+    """Return the factor by which intervals of vectors' coordinates exceed normal intervals.
 
     The mechanism rotates each vector by one of many rotations. The rotations are divided into
     `BLOCKS` blocks, and errors are estimated from the differences between blocks, so the intervals
-    follow Student's distribution. The factor is taken from the widest interval, because other
-    intervals may be cut off at the end of the range. Intervals from few reports cover the whole
-    range, and are used only if every window has few reports.
+    follow Student's distribution. The result is the larger of two factors:
 
-    Tests of many figures use quantiles farther from the center, where the quantiles of Student's
-    distribution exceed those of the normal distribution by a larger factor. The result is the
-    larger of the two factors.
+    * The widening of the widest interval. Other intervals may be cut off at the end of the range.
+      Intervals from few reports cover the whole range, and are used only if every window has few
+      reports.
+    * The ratio of Student's quantile to the normal quantile at `FARTHEST` standard errors. Tests of
+      many figures use quantiles as far from the center, where this ratio is larger.
     """
     enough = windows.reports[:, 0] >= EXACT_BELOW
     told = enough if enough.any() else np.full_like(enough, fill_value=True)
