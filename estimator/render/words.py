@@ -393,7 +393,7 @@ def exact_loss(epsilon: float) -> str:
 
 
 def window_of(estimated: MetricEstimate) -> str:
-    """Return the name of the estimates' window. An asterisk marks an open window."""
+    """Return the name of a window. An asterisk marks an open window."""
     return estimated.window + ("" if estimated.closed else "*")
 
 

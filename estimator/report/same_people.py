@@ -326,7 +326,7 @@ def _columns(group: FigureGroup) -> tuple[Floats, ...]:
 
 
 def widenings(estimates: Floats, errors: Floats, lows: Floats, highs: Floats) -> tuple[Floats, Floats]:
-    """Return the distances from estimates to both ends of intervals, relative to normal intervals."""
+    """Return the distances from estimates to ends of intervals, relative to normal intervals."""
     normal = np.maximum(Z * errors, sys.float_info.min)
     return np.maximum(1.0, (estimates - lows) / normal), np.maximum(1.0, (highs - estimates) / normal)
 

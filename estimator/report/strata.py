@@ -138,7 +138,7 @@ def stratum_name(metric: str, stratum: str) -> str:
 
 
 def counted_apart(registry: Registry, tallies: Iterable[Tally]) -> Iterator[Tally]:
-    """Yield each tally under its metric's name in `apart`, then the sums of the strata's tallies."""
+    """Yield each tally under its metric's name in `apart`, then the sums of strata's tallies."""
     tallies_of: dict[tuple[str, str], list[Tally]] = {}
     former = former_metrics(registry)
     every = (*registry.metrics.values(), *(each.metric for each in former.values()))

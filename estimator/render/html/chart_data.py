@@ -41,8 +41,8 @@ BETWEEN: Final = re.compile(rf"{NUMBER} ?%? ?(?:to|[-\u2013]) ?{NUMBER} ?%")
 FROM: Final = re.compile(rf"{NUMBER} ?% (?:or|and) (?:more|above)|(?:at least|from|≥) ?{NUMBER} ?%")
 
 FINEST = 1e-12
-"""An interval shorter than this length counts as a point. The choice of the step ignores such
-intervals.
+"""An interval shorter than this length counts as a point. The step of a chart's numbers is chosen
+without such intervals.
 """
 
 ALONE: Final = frozenset({"bar", "mean"})
@@ -72,7 +72,7 @@ Steps = list[list[int | None]]
 class ShownGroup:
     """The figures of one statistic, such as shares, that the page shows for one window.
 
-    ``labels`` are equal in every window of a metric.
+    ``labels`` is the same in every window of a metric.
     """
 
     group: FigureGroup

@@ -339,7 +339,7 @@ def part_lines(estimated: MetricEstimate, style: Style) -> Iterator[str]:
 
 
 def among_all_lines(estimated: MetricEstimate, positions: Sequence[int], style: Style) -> Iterator[str]:
-    """Yield the bounds on figures of all installations.
+    """Yield lines with the bounds on the figures of all installations.
 
     ``positions`` are the positions of the shown values among all values of the metric.
     """

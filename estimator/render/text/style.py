@@ -104,7 +104,7 @@ class Style:
         )
 
     def row(self, window: str, shown: ShownFigure, unknown: str = "no reports") -> str:
-        """Return one line: a label, its figures and, if the figure has a scale, a bar.
+        """Return one line: the label, the numbers and, if ``shown`` has a scale, a bar.
 
         If ``window`` is empty, the label also takes the columns of the window. ``unknown`` is the
         text for an estimate that is None.
@@ -205,7 +205,7 @@ def aligned(texts: Sequence[str]) -> list[str]:
 
 
 def _end_of_whole(text: str) -> int:
-    """Return the position of the decimal point in a number, or the end of its digits."""
+    """Return the position of a number's decimal point, or the position after its last digit."""
     return sum(1 for _ in takewhile(lambda character: character.isdigit() or character in f",{MINUS}", text))
 
 
