@@ -52,7 +52,7 @@ class Request:
         simultaneous: whether the 95% confidence applies to all intervals of a tally together,
             instead of to each interval.
         central_delta: the delta of central epsilons. The central epsilon of a tally applies to an
-            observer who sees no single reports. None for no central epsilons.
+            observer who sees no individual reports. None to compute no central epsilons.
         joint: whether to compute shares within groups and differences for a pair of metrics.
         fakes: the assumed fraction of fabricated reports. None to compute no effect of fabricated
             reports.
@@ -64,7 +64,7 @@ class Request:
         finds_texts: whether to find texts, for metrics about texts. If not, only the requested
             texts have shares.
         installs: the number of all installations, whether or not they report. This number
-            determines bounds on the figures of all installations. None for no bounds.
+            determines bounds on the figures of all installations. None to compute no bounds.
         asked: the share of devices that are asked for a report in a window. None to compute the
             share from the schedule.
         since: a window. Changes are then tested only between two groups of windows: all earlier

@@ -1,4 +1,4 @@
-"""Confidence intervals for the probability of a binomial count and the mean of bounded numbers.
+"""Confidence intervals for binomial success probabilities, and for means of bounded numbers.
 
 **A binomial count** is, for example, the number of reports of yes. The interval depends only on the
 count and on the number of reports:
@@ -176,7 +176,9 @@ _Number = TypeVar("_Number", float, Floats)
 
 
 def binomial_intervals(counts: NDArray[np.int64], reports: Reports, family: int = 1) -> tuple[Floats, Floats]:
-    """Return the lower and upper ends of the intervals for the probabilities of many counts.
+    """Return the ends of the intervals for the success probabilities of many binomial counts.
+
+    The lower ends come first, then the upper ends.
 
     ``counts`` are from 0 to ``reports``, shape (..., k). If there are no reports, every interval is
     0..1. The 95% confidence applies to ``family`` intervals together. If ``family`` is 1, each
@@ -199,7 +201,7 @@ def binomial_intervals(counts: NDArray[np.int64], reports: Reports, family: int 
 
 @lru_cache(maxsize=2**16)
 def binomial_interval(count: int, reports: int) -> tuple[float, float]:
-    """Return the interval for the probability of one binomial count, within 0..1.
+    """Return the interval for the success probability of one binomial count, within 0..1.
 
     If ``reports`` is 0, the interval is 0..1. Results are cached, because many values of a tally
     have the same count.
