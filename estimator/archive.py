@@ -379,7 +379,10 @@ def recent_estimates(
 
 
 def _known(path: Path) -> dict[str, ArchivedWindow]:
-    """Return the windows that an index file lists, by name. {} if there is no valid index."""
+    """Return the windows that an index file lists, by name.
+
+    Returns {} if there is no valid index.
+    """
     with suppress(OSError, ValueError, TypeError, KeyError, AttributeError):
         document = json.loads(path.read_bytes())
         if document["schema"] == INDEX_SCHEMA:

@@ -34,7 +34,8 @@ PART: Final = ".part"
 def write_whole(path: Path, content: bytes) -> None:
     """Replace a file in one step, or create it. Symbolic links are followed.
 
-    Raise `OutputError` if the file cannot be written. An old file then remains unchanged.
+    Raise `OutputError` if the file cannot be written. If the file existed before, it then remains
+    unchanged.
     """
     try:
         target = path.resolve()

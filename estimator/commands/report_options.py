@@ -237,7 +237,7 @@ EXTRAS: Final[dict[str, RequestedExtra]] = {
         is_repeatable=True,
     ),
 }
-"""The optional additions, by their name for ``--with``."""
+"""The optional additions to a report, keyed by the name that users write after ``--with``."""
 
 
 def written(name: str) -> str:
