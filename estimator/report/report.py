@@ -208,9 +208,9 @@ def _sorted_out(
 
 
 def _check_numbers(registry: Registry, of_metrics: Mapping[str, Sequence[Tally]], request: Request) -> None:
-    """Raise `TalliesError` if a report on the tallies would not fit into memory.
+    """Raise `TalliesError` if a report on the tallies would contain too many numbers.
 
-    Even a small file of tallies can exceed the limit.
+    Even a small file of tallies can lead to a report that does not fit into memory.
     """
     numbers = {name: _numbers(registry.metrics[name], request) for name in of_metrics}
     every = sum(len(tallies) * numbers[name] for name, tallies in of_metrics.items())

@@ -125,8 +125,9 @@ def binomial_tail(counts: Counts | int, reports: Reports, chance: Floats | float
 def binomial_chance(counts: Counts, reports: Reports, tail: float) -> Floats:
     """Return, for each count, the success probability at which `binomial_tail` is ``tail``.
 
-    ``reports`` must be at least 1, and ``tail`` above 0 and not above 0.5. The results are
-    quantiles of beta distributions. Bisection finds the results to the last bit and rounds down.
+    ``reports`` must be at least 1. ``tail`` must be above 0, and may not exceed 0.5. The results
+    are quantiles of beta distributions. Bisection finds the results to the last bit and rounds
+    down.
 
     scipy's betaincinv is faster, but wrong for some counts of 10**8 or more reports, and slow near
     2**53 reports. For example, given a count of 1,000 in 10**9 reports and a tail of 0.025, scipy
