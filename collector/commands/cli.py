@@ -53,7 +53,7 @@ def script_for(command: click.Command, shell: str) -> str:
 
 
 WITHOUT_UPLOAD_KEYS = (
-    'unless the access file has an upload key, write uploads = "open" (anyone may report) or uploads = "keys" '
+    'note: unless the access file has an upload key, write uploads = "open" (anyone may report) or uploads = "keys" '
     "(only relays may report) above its first [[key]]"
 )
 
