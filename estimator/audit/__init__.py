@@ -1,14 +1,14 @@
 """Audits of the installed SDK: attacks on a black box, and exact proofs.
 
 The audit by attacks (`run`) imports only the SDK's public names, as apps do. The audit simulates
-devices with two different answers, and tries to tell these devices apart by the bytes that they
-send. The success rate of these attempts proves a lower bound on the true epsilon. If this bound
-exceeds the epsilon that the SDK charges for the reports, the SDK reveals too much. A smaller bound
-does not prove that the SDK is safe. The audit therefore also states the smallest excess that it
-would have detected.
+two groups of devices, which give two different answers. The audit then tries to tell the groups
+apart by the bytes that the devices send. The success rate of these attempts proves a lower bound on
+the true epsilon. If this bound exceeds the epsilon that the SDK charges for the reports, the SDK
+reveals too much. A smaller bound does not prove that the SDK is safe. The audit therefore also
+states the smallest excess over the charged epsilon that it would have detected.
 
-The exact audit (`prove`) runs the SDK with every outcome of its *coins*, which are its random
-draws. The result is an exact proof of the privacy loss of one report. The proof makes two
-assumptions. First, the operating system's random numbers are fair. Second, without a device's
-secret, nobody can distinguish the device's pseudo-random numbers from random numbers.
+The exact audit (`prove`) runs the SDK with every outcome of its random draws, called *coins*. The
+result is an exact proof of the privacy loss of one report. The proof makes two assumptions. First,
+the operating system's random numbers are fair. Second, without a device's secret, nobody can
+distinguish the device's pseudo-random numbers from random numbers.
 """

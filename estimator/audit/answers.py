@@ -1,9 +1,9 @@
 """The answers and inputs for the exact audit.
 
-The SDK encodes an answer as an *input*, usually an integer from 0. A *channel*, which is a
-mechanism with its parameters, turns the input into a random *symbol*. To *walk* an answer or input
-is to run the SDK's code with every outcome of its coins (random draws). The result is a
-*distribution*: the probability of each symbol.
+The SDK encodes an answer as an *input*, which is usually an integer of at least 0. A *channel*,
+which is a mechanism with its parameters, turns the input into a random *symbol*. To *walk* an
+answer or input is to run the SDK's code with every outcome of its coins (random draws). The result
+is a *distribution*: the probability of each symbol.
 
 **Inputs.** All inputs of a channel are walked if the number of inputs times the number of symbols
 is at most `MOST_PATHS`. Otherwise, a sample of inputs is walked: the first two, the last two, the
@@ -13,16 +13,17 @@ reasons:
 
 * k-ary response, block designs and geometries: every pair is a worst pair. Each symbol has one
   probability for a set of favored inputs, and a smaller probability for all other inputs. For each
-  pair of inputs, some symbol favors only one of the two. In a cyclic design, shifting all values
-  shifts all symbols.
+  pair of inputs, some symbol favors only one of the two. A cyclic design treats all values alike,
+  because shifting all values by the same amount shifts all symbols.
 * Trees (`hierarchical`): the first and the last input are in different nodes on every level. Every
   pair of nodes on a level is a worst pair.
 * Bands (`square_wave`, `optimal_mean`): from the first input to the last, the probability of a
   symbol rises and then falls. Each symbol is least likely at the first or the last input. The first
   symbol is most likely at the first input, and the last symbol at the last input.
 * Added noise: the probability of a symbol decreases with its distance from the input. The largest
-  ratio occurs at or next to an end of the range. One of three pairs is therefore a worst pair: the
-  first and the last input, the first two inputs, or the last two inputs.
+  ratio occurs if one of the two inputs is the smallest or the largest input. One of three pairs is
+  therefore a worst pair: the first and the last input, the first two inputs, or the last two
+  inputs.
 
 If the largest ratio in the sample *equals* the declared ratio, the walk proves that this ratio
 occurs. Only the reasons above show that no other pair has a larger ratio.
@@ -30,8 +31,9 @@ occurs. Only the reasons above show that no other pair has a larger ratio.
 **Answers.** A number between two grid points is rounded at random to one of them. For instance,
 2.25 becomes 2 with probability 3/4, and 3 with probability 1/4. The distribution of 2.25 is a
 mixture of two inputs' distributions. A ratio of mixtures never exceeds the largest ratio of their
-parts, and a hockey-stick divergence (see `proof`) is convex. No answer is therefore worse than the
-grid points. The audit still walks a few numbers between grid points, to check the rounding.
+parts, and a hockey-stick divergence (see `proof`) is convex. Two numbers between grid points
+therefore never reveal more than two grid points do. The audit still walks a few numbers between
+grid points, to check the rounding.
 
 **Sets.** A whole set of values is encoded as one input. The probability of a symbol depends only on
 the number of set members that the symbol favors. The empty set and a set of the maximum size have
@@ -59,28 +61,33 @@ from estimator.analyses.metric import of_shape
 from estimator.audit.paths import Chances
 
 MOST_PATHS = 2**17
-"""The maximum number of paths for a metric. A *path* is one combination of the coins' outcomes.
+"""The maximum number of paths to run for one metric. A *path* is a combination of coins' outcomes.
 
 At 10 to 30 microseconds per path, an audit takes a few seconds. With k-ary response, all categories
-are checked if there are at most 362. With geometries, 58 to 119 of 1,024 categories are checked.
+are checked if a metric has at most 362 categories. With geometries, 58 to 119 of 1,024 categories
+are checked.
 """
 
 LEAST_INPUTS = 5
 """The minimum number of inputs to check: the first two, the last two, and the middle one."""
 
 SEED = 1
-"""The fixed seed for the choice of inputs. All audits of a registry have the same result."""
+"""The fixed seed for the choice of inputs, so that every audit of a registry has the same
+result.
+"""
 
 MOST_SETS = 2**8
 """The maximum number of possible sets for which the audit checks every set.
 
-Whole numbers are all checked if the largest one is below this number.
+If an answer is a whole number and the metric's maximum is below `MOST_SETS`, the audit checks every
+possible answer.
 """
 
 PARTS = (Fraction(1, 3), Fraction(1, 2))
 """The positions of the checked numbers between two grid points, as fractions of a grid step.
 
-The SDK must round the fraction 1/3, because it is not a multiple of a coin's unit of 2**-64.
+The probability 1/3 also checks how the SDK rounds probabilities, because a coin's probability is
+always a multiple of 2**-64.
 """
 
 Answer = Hashable
@@ -101,7 +108,7 @@ class EncodedAnswer:
 
     @classmethod
     def of_input(cls, place: int) -> EncodedAnswer:
-        """Return an answer with a single possible input."""
+        """Return an answer that is always encoded as the input ``place``."""
         return cls(place, {place: Fraction(1)})
 
 
@@ -117,7 +124,7 @@ def inputs_of(channel: Channel, *, all_inputs: bool) -> tuple[int, ...]:
 
 
 def answers_of(metric: Metric, inputs: tuple[int, ...], *, all_inputs: bool = False) -> list[EncodedAnswer]:
-    """Return the answers to check. For a number, some answers lie between grid points."""
+    """Return the answers to check. If answers are numbers, some of them lie between grid points."""
     answers = of_shape(metric.kind, WALKED_SHAPES).answers(metric, inputs, all_inputs)
     return [EncodedAnswer(answer, dict(metric.law(answer))) for answer in answers]
 
@@ -127,10 +134,11 @@ class WalkPlan:
     """The answers and inputs of a metric for an exact audit.
 
     Attributes:
-        encoded: the answers for walking the encoding, from the answer to the input.
-        reported: the answers for walking all steps, from the answer to the symbol.
-        rows: the inputs for walking the channel, from the input to the symbol. An input is left out
-            if ``reported`` contains an answer that only this input represents.
+        encoded: the answers whose encoding as an input is walked.
+        reported: the answers for which all steps are walked, from the answer to the symbol.
+        rows: the inputs for which only the channel is walked, from the input to the symbol. An
+            input is left out if ``reported`` contains an answer that is always encoded as this
+            input.
     """
 
     encoded: list[EncodedAnswer]
@@ -141,9 +149,9 @@ class WalkPlan:
     def from_metric(cls, metric: Metric, *, all_inputs: bool) -> WalkPlan:
         """Choose the answers and inputs of a metric.
 
-        Walking all steps of a number takes about a thousand runs, each with slow exact fractions.
-        All steps are therefore walked only for numbers between grid points, and for two grid points
-        at each end.
+        Walking all steps for one number takes about a thousand runs. Each run is slow, because it
+        computes with exact fractions. All steps are therefore walked only for numbers between grid
+        points, and for two grid points at each end.
         """
         inputs = () if sets_of(metric) else inputs_of(metric.channel, all_inputs=all_inputs)
         answers, last = answers_of(metric, inputs, all_inputs=all_inputs), metric.channel.inputs - 1
@@ -156,7 +164,7 @@ class WalkPlan:
 
     @property
     def laws(self) -> int:
-        """The number of computed distributions."""
+        """The number of distributions that the audit computes for this plan."""
         return len(self.reported) + len(self.rows)
 
 
@@ -170,7 +178,7 @@ def _labels(metric: Metric, inputs: tuple[int, ...], _: bool) -> list[Answer]:  
 
 
 def _cells(metric: Metric, inputs: tuple[int, ...], _: bool) -> list[Answer]:  # noqa: FBT001 as above
-    """Return, for each input, the low end of its cell and a number just below the high end."""
+    """Return, for each input, the smallest number and almost the largest number with this input."""
     kind = cast("Thresholds", metric.kind)
     ends = [(kind.ends[place], kind.ends[place + 1]) for place in inputs]
     return [number for low, high in ends for number in dict.fromkeys((low, high - (high - low) / COIN_SCALE))]
@@ -212,7 +220,10 @@ def _count_of_sets(metric: Metric) -> int:
 
 
 def _sets(metric: Metric, _: tuple[int, ...], all_sets: bool) -> list[Answer]:  # noqa: FBT001 as above
-    """Return all sets if ``all_sets`` or if there are few, and otherwise two sets of each size."""
+    """Return two sets of each size.
+
+    If ``all_sets`` is true, or if few sets are possible, return all possible sets.
+    """
     kind = cast("Subset", metric.kind)
     sizes = range(kind.max_items + 1)
     if all_sets or _count_of_sets(metric) <= MOST_SETS:
@@ -222,15 +233,15 @@ def _sets(metric: Metric, _: tuple[int, ...], all_sets: bool) -> list[Answer]:  
 
 
 class WalkedShape(NamedTuple):
-    """The functions and numbers for checking answers of one shape, such as `Grid`.
+    """How to check the answers of one type of metric, such as a number (`Grid`).
 
     Attributes:
-        answers: returns the answers to check. The arguments are the metric, the inputs to check,
-            and whether to check all inputs.
+        answers: a function that returns the answers to check. The arguments are the metric, the
+            inputs to check, and whether to check all inputs.
         coins: the number of coins for encoding an answer.
         is_slow: whether the encoding uses exact fractions. If so, ``WalkPlan.reported`` contains
             only some answers.
-        sets: returns the number of possible sets, or 0 if answers are not sets.
+        sets: a function that returns the number of possible sets, or 0 if answers are not sets.
     """
 
     answers: Callable[[Metric, tuple[int, ...], bool], list[Answer]]
@@ -246,4 +257,4 @@ WALKED_SHAPES: Final[Mapping[str, WalkedShape]] = {
     "Grid": WalkedShape(_numbers, coins=1, is_slow=True),
     "MeanByGroup": WalkedShape(_pairs, coins=1),
 }
-"""The checks of each shape of answers. A key is the name of a kind's class or base class."""
+"""How to check answers, by the name of the class or base class of `Metric.kind`."""

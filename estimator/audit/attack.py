@@ -1,10 +1,10 @@
 """An attack that tells two answers apart, and thereby proves a lower bound on epsilon.
 
 An *observation* consists of the bytes that a simulated device sends, in one window or in several.
-Both answers have the same number of observations. A *score* is a function of an observation that
-rises with the evidence for the first answer. An *event* is a statement such as "the score is at
-least 1.5". If an event is far more likely for the first answer than for the second, epsilon must be
-large (see `provable`).
+Both answers have the same number of observations. A *score* is a function that maps an observation
+to a number. The larger the number, the stronger the evidence for the first answer. An *event* is a
+statement such as "the score is at least 1.5". If an event is far more likely for the first answer
+than for the second, epsilon must be large (see `provable`).
 
 Each answer's observations are divided into three parts:
 
@@ -14,8 +14,9 @@ Each answer's observations are divided into three parts:
   because this half did not influence the choice of the event.
 
 The result is a lower bound on the true epsilon, whatever causes the privacy loss. The probability
-that any bound of an audit is wrong is at most `FALSE_ACCUSATION` (Bonferroni's inequality). The
-probability that an audit refutes a true claim is therefore at most `FALSE_ACCUSATION`.
+that at least one bound of an audit is wrong is at most `FALSE_ACCUSATION` (Bonferroni's
+inequality). The probability that an audit refutes a true claim is therefore at most
+`FALSE_ACCUSATION`.
 
 Each bound on a probability is the end of a one-sided Clopper-Pearson interval (1934). The *level*
 of a bound is the maximum probability that the bound is wrong.
@@ -40,10 +41,13 @@ from estimator.statistics.arrays import Floats
 from estimator.statistics.confidence import binomial_chance
 
 GIVEN_AWAY = 0.02
-"""The relative reduction of each level. The reduction is far larger than rounding errors."""
+"""The fraction by which each level is reduced before a bound is computed. The reduction compensates
+for rounding errors, which are far smaller.
+"""
 
 MEDIAN_AHEAD = 2 / 3
-"""If the expectation of a Poisson count is at most k + 2/3, its median is at most k.
+"""The amount added to k in this theorem: a Poisson count with an expectation of at most k + 2/3 has
+a median of at most k.
 
 Source: Choi 1994, theorem 2.
 """
@@ -67,7 +71,7 @@ def upper_bound(successes: int, n: int, level: float) -> float:
 
 
 def provable(successes: int, others: int, n: int, level: float, delta: float = 0.0) -> float:
-    """Return the lower bound on epsilon that an event proves, at least 0.
+    """Return the lower bound on epsilon that an event proves. The result is never negative.
 
     Let p and p' be the probabilities of the event for the first and the second answer. With
     (epsilon, delta)-differential privacy, p is at most e**epsilon p' + delta (Dwork & Roth 2014,
@@ -111,7 +115,7 @@ FALSE_ACCUSATION = 1e-6
 """The maximum probability that an audit refutes a claim of a correct SDK."""
 
 BOUNDS = 4
-"""The number of bounds in an attack."""
+"""The number of bounds in an attack: one per answer, for each of two events."""
 
 LEAST_OBSERVATIONS = 4
 """The minimum number of observations of each answer.
@@ -146,7 +150,7 @@ class LowerBound:
         detectable: the smallest excess over the claimed epsilon that about half of all audits would
             prove. None if no excess is provable.
         observations: n, the number of observations of each answer.
-        at_best: the largest bound that n observations can prove.
+        at_best: the largest lower bound that n observations of each answer can prove.
     """
 
     claim: PrivacyClaim
@@ -157,14 +161,14 @@ class LowerBound:
 
     @property
     def excess(self) -> float:
-        """The lower bound ``epsilon`` minus the claimed epsilon, at least 0."""
+        """The lower bound ``epsilon`` minus the claimed epsilon, or 0 if the claim is larger."""
         return max(0.0, self.epsilon - self.claim.epsilon)
 
 
 def level_of(attacks: int) -> float:
     """Return the level of each bound in an audit of several attacks.
 
-    With this level, any bound of the audit is wrong with a probability of at most
+    With this level, the probability that at least one bound of the audit is wrong is at most
     `FALSE_ACCUSATION`.
     """
     return FALSE_ACCUSATION / (BOUNDS * attacks)
@@ -199,7 +203,7 @@ def _one_sided(table: ObservationTable, claim: PrivacyClaim, level: float) -> Lo
 def _choose(
     learning: ObservationTable, choosing: ObservationTable, m: int, claim: PrivacyClaim, level: float
 ) -> tuple[Score, float]:
-    """Return the score and threshold that promise the best proof with ``m`` new observations.
+    """Return the score and threshold with the largest expected bound from ``m`` new observations.
 
     The event is that the score of an observation is at least the threshold.
     """

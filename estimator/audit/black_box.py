@@ -41,7 +41,9 @@ SEND_DEADLINE_S = 60.0
 """The maximum time for sending all reports. The transport is fast, so a longer time is an error."""
 
 ATTEMPTS = 1000
-"""The maximum number of attempts to record an answer if the machine is busy."""
+"""The maximum number of times that the audit tries to record one answer. On a busy machine, the SDK
+may reject the first attempts.
+"""
 
 NO_CEILING = 2**62
 """A ceiling that no device reaches, in billionths of epsilon."""
@@ -85,7 +87,7 @@ class Life:
 
     Attributes:
         answers: for each window, the answers by metric.
-        window: the kind of the windows, such as days.
+        window: the kind of window, such as a day.
     """
 
     answers: tuple[Mapping[str, object], ...]
@@ -121,11 +123,11 @@ class _Collector:
 
 
 def without_ceilings(registry: Registry) -> Registry:
-    """Return a registry with the same metrics, but no ceilings, budget strategy, or last days.
+    """Return a registry without ceilings, a budget strategy, or expiry dates.
 
-    A device that stops reporting would tell an attack nothing more. The removed settings do not
-    affect editions or channels. The values for missing answers (``fill``) are removed too, because
-    a device would report them only at the end of a window.
+    Any of these settings could make a device stop reporting before the audit ends. The removed
+    settings do not affect editions or channels. The values for missing answers (``fill``) are
+    removed too, because a device would report them only at the end of a window.
     """
     budget = Budget(registry.budget.window, NO_CEILING, NO_CEILING, lifetime_attos=NO_CEILING)
     metrics = {name: replace(metric, expires=None, fill=None) for name, metric in registry.metrics.items()}
@@ -161,7 +163,8 @@ def play(registry: Registry, life: Life, make_device: MakeDevice = INSTALLED) ->
 def _record(device: Device, metric: str, answer: object) -> None:
     """Make a device record an answer.
 
-    A device that records nothing sends nothing, and would therefore seem private.
+    The audit must not go on if nothing is recorded. A device that records nothing sends nothing,
+    and would therefore seem private.
 
     Raises:
         AuditError: if the device does not record the answer.
@@ -200,9 +203,9 @@ class OtherSdk:
 
     ``at`` is in Unix seconds. Sets and pairs are written as lists.
 
-    The program must ignore ceilings and last days, draw its own coins, and open no socket. The
+    The program must ignore ceilings and expiry dates, draw its own coins, and open no socket. The
     program must assume that a collector accepts each body. The answer ``{"error": "…"}`` ends the
-    audit. `hearsay-ldp` contains this program for its own SDK.
+    audit. The npm package `hearsay-ldp` contains such a program for its own SDK.
     """
 
     def __init__(self, command: str) -> None:

@@ -30,23 +30,23 @@ T = TypeVar("T", bound=Hashable)
 
 
 def integer(outcome: object) -> int:
-    """Return an outcome as an integer, and decide an undecided value (see `Draw`)."""
+    """Return an outcome as an integer. If the outcome is a `Draw`, decide its value."""
     return index(outcome)  # type: ignore[arg-type] # anything else raises, and the audit reports that
 
 
 def an_input(outcome: object) -> Any:  # noqa: ANN401 an integer, or several of a padded set
-    """Return an outcome as a channel's input, and decide undecided values (see `Draw`)."""
+    """Return an outcome as a channel's input, and decide the value of any `Draw` in the outcome."""
     return tuple(map(integer, outcome)) if isinstance(outcome, tuple) else integer(outcome)
 
 
 @dataclass(slots=True)
 class Walk:
-    """The distributions of one step of the SDK, and how they differ from the declared ones.
+    """The distributions of one step of the SDK, and their differences from the declared ones.
 
     Attributes:
         step: a description of the step, such as ``one report``.
         channel: the channel that the SDK declares for the step.
-        after_law: called with the argument 1 after each distribution.
+        after_law: called with the argument 1 after the computation of each distribution.
     """
 
     step: str
@@ -63,8 +63,8 @@ class Walk:
     def encoded(self, procedure: Callable[[Coins], int], answer: EncodedAnswer, coins: int) -> None:
         """Encode an answer with all outcomes of coins, and check the results.
 
-        ``procedure`` is the SDK's function from coins to the input. Each run must toss ``coins``
-        coins.
+        ``procedure`` is the SDK's function that takes coins and returns the answer's input. Each
+        run must toss ``coins`` coins.
         """
         law = law_of(procedure, an_input)
         self.compare("an answer", law.chances, answer.inputs)
@@ -202,7 +202,7 @@ class RequestedLosses:
 
 
 def requests_of(text: str) -> dict[str, RequestedLosses]:
-    """Return the requested losses of each metric of a valid registry, given in TOML."""
+    """Return the requested losses of each metric. ``text`` is the TOML of a valid registry."""
     tables = tomllib.loads(text, parse_float=Decimal)["metric"]
     return {name: _requests(table) for name, table in tables.items()}
 

@@ -1,4 +1,4 @@
-"""Distinguishers: scores that rise with the evidence for one of two answers.
+"""Distinguishers: scores that measure the evidence for one of two answers.
 
 The audit splits the bytes of a device into features, such as the symbol of a report or the size of
 an upload.
@@ -9,12 +9,12 @@ There is a score for each of the following:
 
 * each feature
 * each pair of features, because the noise of two reports may be correlated
-* all features together, assumed to be independent
-* all pairs of windows of one feature, assumed to be independent
+* all features together; the features are assumed to be independent
+* all pairs of windows of one feature together; the pairs are assumed to be independent
 
-An additional score divides the values of a numeric feature into bins with equal counts. Sums over
-windows are also divided into bins, because a medium sum may be stronger evidence than an extreme
-sum.
+An additional score divides the values of a numeric feature into bins with equal counts. Scores that
+are sums over several windows are also divided into bins, because a medium sum may be stronger
+evidence than an extreme sum.
 
 Sources for the search for events: Ding, Wang, Wang, Zhang & Kifer 2018, "Detecting violations of
 differential privacy"; Bichsel, Gehr, Drachsler-Cohen, Tsankov & Vechev 2018, "DP-Finder: finding
@@ -48,7 +48,7 @@ class Feature(NamedTuple):
     """A feature of a device's bytes in one window.
 
     Attributes:
-        name: the name of the feature, such as ``symbol 1 of theme``, which is the same in every
+        name: the name of the feature, such as ``symbol 1 of theme``. The name is the same in every
             window.
         window: the number of the window, from 0.
     """
@@ -71,7 +71,7 @@ class ObservationTable(NamedTuple):
     Attributes:
         features: the feature of each column.
         ordered: for each column, whether its integers are the feature's own values, such as
-            symbols. Values such as ids have arbitrary codes.
+            symbols. The integers of other columns, such as ids, are arbitrary codes.
         first: the observations of the first answer, shape (observations, features).
         second: the observations of the second answer, of the same shape.
     """
@@ -162,7 +162,7 @@ LEAST_FOR_PAIRS = 16
 """The minimum number of observations of each answer for learning scores of pairs."""
 
 WIDEST_TABLE = 2**12
-"""The maximum width of a range of values for a lookup table."""
+"""The maximum width of a range of values for which a lookup table is built."""
 
 PRIOR = 0.5
 """The number added to every count. Likelihood ratios are then finite (Krichevsky & Trofimov 1981).
@@ -176,7 +176,7 @@ For instance, ((0,), (4,)) are the columns of one feature in two windows.
 
 
 class Score(Protocol):
-    """A function of an observation that rises with the evidence for the first of two answers."""
+    """A function that measures the evidence in an observation for the first of two answers."""
 
     def evaluate(self, rows: Rows) -> Floats:
         """Return the score of each observation."""

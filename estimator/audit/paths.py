@@ -30,8 +30,8 @@ MOST_VALUES = 2**24
 """The maximum number of possible values of an integer that the code reads.
 
 Each value is a separate path, so this number of values takes minutes. The limit equals the maximum
-number of symbols of a tally. The SDK does not read integers from larger ranges, and only compares
-or divides them.
+number of symbols of a tally. The SDK never reads an integer from a larger range, and only compares
+or divides such integers.
 """
 
 Choose = Callable[[int], int]
@@ -178,7 +178,9 @@ def law_of(procedure: Callable[[Coins], object], read: Callable[[object], T]) ->
 
 
 def _turn(script: list[list[int]], kept: int = 0) -> bool:
-    """Change a script into the script of the next path. Return whether there is a next path.
+    """Change the script of a path into the script of the next path.
+
+    Return whether a next path exists.
 
     The last decision with a further outcome gets this outcome, and all later decisions are dropped.
     The first ``kept`` decisions are not changed.

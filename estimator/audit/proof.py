@@ -84,7 +84,8 @@ def _least(first: list[int], second: list[int], allowed: Fraction, ratio: Fracti
     """Return the smallest ratio, at least ``ratio``, with a divergence of at most ``allowed``.
 
     The divergence is a convex and piecewise linear function of the ratio. Newton's method never
-    goes too far on a convex function, so its last step is exact.
+    overshoots on a convex function, and is exact as soon as it reaches the linear piece that
+    contains the result.
     """
     while True:
         numerator, denominator = ratio.as_integer_ratio()

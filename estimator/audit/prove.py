@@ -69,7 +69,7 @@ class IdealFunction:
     """
 
     def __init__(self, coins: Coins) -> None:
-        """Take the coins that draw each word at its first use."""
+        """Take the coins. Each word is drawn with these coins when the word is first used."""
         self._coins = coins
         self._words: dict[tuple[str | int, ...], tuple[int, int]] = {}
 
@@ -276,11 +276,11 @@ class Walks(NamedTuple):
     """The functions that check metrics with a certain mechanism.
 
     Attributes:
-        laws: returns the number of distributions to compute. The arguments are the metric, and
-            whether to check all inputs.
-        proofs: yields the proofs about a metric. The arguments are the metric, the requested
-            privacy losses, the function to call after each distribution, and whether to check all
-            inputs.
+        laws: a function that returns the number of distributions to compute. The arguments are the
+            metric, and whether to check all inputs.
+        proofs: a function that yields the proofs about a metric. The arguments are the metric, the
+            requested privacy losses, the function to call after each distribution, and whether to
+            check all inputs.
     """
 
     laws: Callable[[Metric, bool], int]
@@ -376,9 +376,9 @@ def crosses_proof(
 
 
 def _diagonal(counts: list[int], cell: int, *, turned: bool) -> Iterable[int]:
-    """Yield a cell for each feature: the given one, or the last one of a feature with fewer cells.
+    """Yield a cell for each feature: the given cell or, if the feature has too few, its last cell.
 
-    If ``turned``, the cells of every other feature are counted from the last one.
+    If ``turned``, the cells of every second feature are counted from the end.
     """
     for place, count in enumerate(counts):
         nearest = min(cell, count - 1)

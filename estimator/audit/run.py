@@ -58,7 +58,7 @@ An attack needs `LEAST_OBSERVATIONS` observations, each with the reports of up t
 """
 
 REPORTS_A_WINDOW = 6
-"""The time to simulate a device's first window, divided by the time for a later window."""
+"""The time to simulate a device's first window, divided by the time to simulate a later window."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -134,8 +134,9 @@ def _of_metric(metric: Metric, reports: int, lifetime: int) -> Iterator[GameGrou
     """Yield the games about one metric, for one report and for a month's reports.
 
     The games about one report use the lives of a month, with each window as an observation. With
-    permanent answers, the reports of a month are not independent, so these games use separate
-    lives. If two lives differ in all windows, their game ends at the lifetime ceiling.
+    permanent answers, the reports of a month are not independent, so the games about one report use
+    separate lives of a single window. A game about two lives that differ in all windows covers only
+    the windows that the lifetime ceiling pays for.
     """
     paid = max(1, min(MONTH, lifetime // metric.epsilon_nanos))
     answers, devices = extremes(metric), -(-reports // MONTH)
@@ -160,15 +161,15 @@ def months(metric: Metric, answers: Sequence[NamedAnswer], lives: Sequence[Life]
 
     * First game: the two lives differ in all of the first ``paid`` windows.
     * Second game: the two lives differ only in the first window.
-    * Third game, for permanent numbers: the lowest number against a number in the middle of the
-      range. The device rounds the middle number at random to either end.
+    * Third game, only for permanent numbers: one life contains the lowest number, and the other a
+      number in the middle of the range. The device rounds the middle number at random to either
+      end.
 
     Args:
         metric: the metric.
         answers: the answers, from `extremes`.
         lives: for each answer, a life with this answer in every window.
-        paid: the number of windows with reports that fit within the lifetime ceiling, at most
-            `MONTH`.
+        paid: the number of windows that the lifetime ceiling pays for, at most `MONTH`.
     """
     first, second, *between = answers
     names = (first.name, second.name)
@@ -185,8 +186,8 @@ def months(metric: Metric, answers: Sequence[NamedAnswer], lives: Sequence[Life]
 def windows(registry: Registry) -> Iterator[Game]:
     """Yield the games about one window's reports on all metrics.
 
-    In the first game, the two lives differ in all metrics whose reports fit within the ceilings. In
-    each other game, the lives differ in the answer to a single metric.
+    In the first game, the two lives differ in the answers to all metrics that the ceilings pay for.
+    In each other game, the lives differ in the answer to a single metric.
     """
     metrics = tuple(registry.metrics.values())
     ends = {metric.name: extremes(metric)[:2] for metric in metrics}

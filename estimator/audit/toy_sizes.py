@@ -1,19 +1,19 @@
-"""The exact audit of vectors and texts, for which the coins have too many outcomes to run them all.
+"""The exact audit of vectors and texts, whose coins have too many outcomes to run every outcome.
 
 The audit runs all outcomes at a toy size, and a few outcomes at full size.
 
 **Vectors.** Vectors have dimension D. A report names one of B rotations and one of the 2 D signed
 axes (see `rotated_axes`). In each rotation, the s axes near the vector are *favored*, which means
 more likely than the other axes. Privacy depends on a single condition: exactly s axes are favored,
-for every vector and rotation. Each symbol then has one of two probabilities. For any two vectors,
-the ratio of a symbol's probabilities never exceeds the ratio of these two probabilities. Opposite
-vectors reach this maximum.
+for every vector and rotation. Each symbol then has one of two probabilities. Let r be the ratio of
+the larger probability to the smaller. The ratio of a symbol's probabilities for any two vectors is
+then at most r. Two opposite vectors reach this maximum.
 
 The coins of a report have more than s * (2 D - s) outcomes for each rotation. The audit of vectors
 therefore has two parts:
 
-* In dimension `LOW`, the device's code reports a few vectors at the same epsilon, with all outcomes
-  of coins. Two of the vectors are opposite.
+* In dimension `LOW`, the device's code reports a few vectors with all outcomes of coins. The
+  epsilon is the same as at full size. Two of the vectors are opposite.
 * At full size, the audit counts the favored axes of a few vectors in some rotations. The audit
   checks that the device reports the axis that the coins choose. It also checks that an answer and
   its vector lead to the same report.
@@ -26,8 +26,9 @@ group does not depend on the texts, and the geometry randomizes the cells.
 The coins have about 10**9 outcomes. The audit of texts also has two parts:
 
 * At toy size, texts have at most three letters from an alphabet of two, and the geometry has 13
-  points. The device's code reports all of these texts at the same epsilon, with all outcomes of
-  coins. If answers are lists, the code reports some lists of at most `MOST_ITEMS` texts.
+  points. The device's code reports all of these texts with all outcomes of coins. The epsilon is
+  the same as at full size. If answers are lists, the code reports some lists of at most
+  `MOST_ITEMS` texts.
 * At full size, the coins choose a certain group and a certain symbol of the geometry. The audit
   checks that the device reports both.
 """
@@ -78,7 +79,7 @@ TEXTS: Final = tuple("".join(letters) for size in range(LENGTH + 1) for letters 
 """All texts at toy size."""
 
 MOST_ITEMS: Final = 3
-"""The maximum number of texts in a list at toy size. From 3 texts on, the code is the same."""
+"""The maximum number of texts in a list at toy size. Longer lists run the same code."""
 
 
 def vector_proof(metric: Metric, request: RequestedLoss | None, after_law: Callable[[int], object]) -> Proof:
@@ -133,7 +134,7 @@ def _followed(channel: RotatedAxes, vector: Sequence[int], rotation: int, axes: 
 
 
 def _as_answered(metric: Metric, channel: RotatedAxes) -> Iterator[str]:
-    """Yield a sentence if an answer and its vector lead to different reports."""
+    """Yield a sentence if an answer is not reported like the vector that encodes the answer."""
     ends = (0, 0, 0), (channel.rotations - 1, channel.favoured - 1, 2 * channel.dimension - channel.favoured - 1)
     for answer, (rotation, *places), keep in product(_answers(metric), ends, (True, False)):
         vector = metric.encode(answer, Script())
@@ -143,7 +144,10 @@ def _as_answered(metric: Metric, channel: RotatedAxes) -> Iterator[str]:
 
 
 def _answers(metric: Metric) -> Iterator[object]:
-    """Yield some answers. In a model's answer, all features have their first or last value."""
+    """Yield some answers.
+
+    In a model's answer, either all features have their first value, or all have their last value.
+    """
     observation = analysis_of(metric).observation
     if observation is None:
         yield from (each.value for each in metric.kind.extremes())
@@ -204,7 +208,7 @@ def text_answers(metric: Metric) -> Sequence[str | tuple[str, ...]]:
 
 
 def toy_of(domain: Text) -> Text:
-    """Return a domain with few texts. The SDK runs the same code for both domains."""
+    """Return a small version of a domain. The SDK runs the same code for both domains."""
     return type(domain)(LETTERS, LENGTH, discover=domain.discover, max_items=min(domain.max_items, MOST_ITEMS))
 
 
