@@ -1,5 +1,6 @@
-"""Plans, made before any data is collected.
+"""Plans, which are made before any data is collected.
 
-A plan predicts errors for a number of devices. The plan also bounds what reports and published
-tallies reveal about a device. An allocation divides a budget among metrics.
+A plan predicts the errors of estimates from a given number of devices. The plan also bounds the
+privacy loss of a device from its reports and from published tallies. An allocation divides a
+privacy budget among metrics.
 """

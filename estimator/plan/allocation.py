@@ -1,21 +1,21 @@
 """Divide a total epsilon among metrics so that the largest error is as small as possible.
 
-Each metric has a target error. The search minimizes the largest ratio of error to target. For
-example, errors of 3 and 2 points with targets of 2 and 1 points have the ratios 1.5 and 2, so the
-largest ratio is 2.
+Each metric has a target error. The search minimizes the largest ratio of a metric's error to its
+target. For example, errors of 3 and 2 points with targets of 2 and 1 points have the ratios 1.5 and
+2, so the largest ratio is 2.
 
 For a metric with shares, the error is the standard error of a share, computed as if all shares were
-equal. For other metrics, the error is the standard error of the mean in the worst population. The
-squared error is proportional to the variance of the answers plus the variance of the channel's
-noise. The variance of the noise decreases with epsilon almost like e**epsilon / (e**epsilon -
-1)**2. This formula is exact for randomized response, and for subset selection of many values (Ye &
-Barg 2018, theorem III.1).
+equal. For other metrics, the error is the standard error of the mean, for the answers with the
+largest variance. The squared error is proportional to the variance of the answers plus the variance
+of the channel's noise. The variance of the noise decreases with epsilon almost like e**epsilon /
+(e**epsilon - 1)**2. This formula is exact for randomized response, and for subset selection of many
+values (Ye & Barg 2018, theorem III.1).
 
 Each round of the search has three steps:
 
 1. Build each metric's channel at the current epsilon and compute the variance of its noise.
 2. Extrapolate this variance to other epsilons by the formula above.
-3. Bisect for the epsilons that use up the total and give all metrics the same ratio.
+3. Find, by bisection, the epsilons that use up the total and give all metrics the same ratio.
 
 The search ends when the epsilons no longer change.
 
@@ -55,21 +55,21 @@ from estimator.statistics.arrays import Floats
 LOST = 1 + 2.0**-44
 """A factor applied to an epsilon before it is rounded down to `DIGITS` digits.
 
-Without the factor, a float just below 2 would become 1.99999. The factor is too close to 1 to hide
-a real excess over the total.
+Without the factor, a float just below 2 would become 1.99999. The factor is so close to 1 that the
+epsilons never noticeably exceed their total.
 """
 
 DIGITS = 6
-"""The number of significant digits of an epsilon. More digits would change errors by at most
-10**-6.
+"""The number of significant digits of an epsilon. More digits would change an error by at most a
+millionth of the error.
 """
 
 HIGHEST: Final = 2.0**64
 """The largest ratio of error to target that the search tries. The smallest is 1 / `HIGHEST`."""
 
 HALVINGS: Final = 60
-"""The number of bisection steps, which determine the ratio of error to target to the last bit of a
-float.
+"""The number of bisection steps. With this number, the ratio of error to target is exact to the
+last bit of a float.
 """
 
 RESOLVED: Final = 2.0**-100
@@ -116,14 +116,17 @@ class LargestError(Record, frozen=True):
 
 
 class AnswersInWindow(Record, frozen=True):
-    """The number of metrics that a device answers in a window. None if the device answers all."""
+    """The number of metrics that a device answers in a window, before and after the allocation.
+
+    None means that the device answers all metrics.
+    """
 
     before: Annotated[int | None, says("the number in the registry.")]
     after: Annotated[int | None, says("the recommended number.")]
 
 
 class Allocation(Record, frozen=True):
-    """The recommended and the present epsilons for the metrics of a registry."""
+    """The recommended epsilons of a registry's metrics, and the present epsilons."""
 
     unwritten: ClassVar[frozenset[str]] = frozenset({"text"})
 
@@ -138,10 +141,10 @@ class Allocation(Record, frozen=True):
 class _Candidate:
     """The metrics of a registry at given epsilons.
 
-    ``answers`` is the number of metrics that a device answers in a window, or None for all.
-    ``variances`` are for a single report, and ``errors`` are standard errors with a single device,
-    shape (metrics,). ``texts`` are the epsilons as TOML numbers, or empty for the registry's own
-    epsilons.
+    ``answers`` is the number of metrics that a device answers in a window, or None for all metrics.
+    ``variances`` are for a single report, and ``errors`` are standard errors with a single device.
+    Both have shape (metrics,). ``texts`` contains the epsilons as TOML numbers. ``texts`` is empty
+    if the epsilons are those in the registry.
     """
 
     metrics: list[Metric]
@@ -165,8 +168,8 @@ def allocate(
 
     ``text`` is the registry's TOML, and ``name`` is the file name that the patch contains.
     ``total_nanos`` is the total epsilon of a device's reports in a window of the budget, in
-    billionths. Metrics without an entry in ``target_errors`` keep their epsilons. Raise `PlanError`
-    if the total exceeds a ceiling in ``[budget]``, or if nothing can be allocated.
+    billionths. A metric keeps its epsilon if ``target_errors`` has no entry for the metric. Raise
+    `PlanError` if the total exceeds a ceiling in ``[budget]``, or if nothing can be allocated.
     """
     candidates = Candidates.from_toml(text)
     registry = candidates.registry
@@ -213,7 +216,7 @@ def _least_cost(names: Sequence[str], registry: Registry) -> int:
 
 
 def _search(candidates: Candidates, start: _Candidate, goals: Floats, total: float) -> Iterator[_Candidate]:
-    """Yield one candidate per round. Each is usually better than the previous candidate."""
+    """Yield one candidate per round. A candidate is usually better than the previous one."""
     registry, candidate = candidates.registry, start
     epsilons = np.zeros(goals.size)
     for _ in range(ROUNDS):
@@ -338,7 +341,7 @@ def rewritten(text: str, epsilons: Mapping[str, str], answers: int | None = None
 
     ``epsilons`` contains the epsilon of each metric as a TOML number.
 
-    The text may use any notation for tables. If ``answers`` is None, the number of answers per
+    The text may use any TOML notation for tables. If ``answers`` is None, the number of answers per
     window does not change.
     """
     document = tomlkit.parse(text)
@@ -356,7 +359,7 @@ def diff(name: str, before: str, after: str) -> str:
 
 
 def _set(document: Container, keys: tuple[str, ...], value: str) -> None:
-    """Set a value in a TOML document. Keep the spaces and the comment on its line."""
+    """Set a value in a TOML document. Keep the spaces and the comment on the value's line."""
     *tables, key = keys
     table = document
     for name in tables:
@@ -395,7 +398,7 @@ class Curves:
         return epsilons
 
     def fill(self, total: float, answers: int | None) -> tuple[float, Floats]:
-        """Return the smallest ratio of error to target that a total allows, and the epsilons.
+        """Return the smallest possible ratio of error to target, and the epsilons that lead to it.
 
         ``total`` is the total epsilon of a device's reports in a window. ``answers`` is the number
         of metrics that a device answers in a window, or None for all.

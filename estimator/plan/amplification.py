@@ -3,11 +3,12 @@
 The *local* epsilon of a report limits what a reader of this report can learn. If the collector
 publishes only the tally of a closed window, the other reports also hide the report. This effect is
 called amplification. The published tally then satisfies (epsilon, delta)-differential privacy with
-an epsilon far below the local epsilon. This epsilon is called *central*. The central epsilon
-requires the following assumptions, which cannot be checked from the tally:
+an epsilon far below the local epsilon. This epsilon is called *central*. The central epsilon is
+valid only under the following assumptions, which cannot be checked from the tally:
 
-* The collector, and everyone who can read its store, publish only tallies of closed windows. The
-  difference of two versions of an open window's tally would contain only a few reports.
+* The collector, and everyone who can read its store, publish only tallies of closed windows. Two
+  versions of an open window's tally would differ by only a few reports, which would hardly hide
+  each other.
 * The reports in the tally are honest: the channel randomized them with coins that nobody else
   knows. An attacker can subtract fabricated reports from the tally, so the argument ``dishonest``
   must include all fabricated reports.
@@ -33,8 +34,8 @@ STEP = 2.0**-20
 """The maximum relative excess of `shuffled_epsilon` over the smallest valid epsilon."""
 
 MOST_STEPS = 20
-"""The maximum number of steps in `_enclosed` before bisection takes over. Eight steps are usual for
-1,000 or more reports.
+"""The maximum number of steps in `_enclosed`. If these steps are not enough, bisection takes over.
+With 1,000 or more reports, eight steps are usual.
 """
 
 
@@ -72,7 +73,7 @@ def shuffled_epsilon(reports: int, blanket: Blanket, delta: float, *, dishonest:
 
 
 def _enclosed(shuffled: Shuffled, delta: float, at_zero: float) -> tuple[float, float]:
-    """Return two epsilons: one that is too small for the delta, and a slightly larger valid one.
+    """Return an epsilon that is too small for the delta, and a slightly larger, valid epsilon.
 
     ``at_zero`` is the delta at epsilon 0, which must exceed ``delta``. The logarithm of delta is
     nearly linear in the square of epsilon. The search therefore uses false position (the Illinois
@@ -103,10 +104,10 @@ def _enclosed(shuffled: Shuffled, delta: float, at_zero: float) -> tuple[float, 
 def composed(tallies: Sequence[tuple[int, Blanket]], delta: float) -> float:
     """Return the total epsilon, rounded up, of several tallies for a given total delta.
 
-    Each tally is given by its number of honest reports and its channel's blanket. Each metric is
-    tallied separately, so its reports are shuffled separately. The losses of a device add up over
-    all tallies (Dwork & Roth 2014, theorem 3.16). The result does not depend on which metrics the
-    device answered. Each tally gets an equal part of delta.
+    Each tally is given by its number of honest reports and its channel's blanket. Each metric has a
+    separate tally, so the reports on different metrics are shuffled separately. The losses of a
+    device add up over all tallies (Dwork & Roth 2014, theorem 3.16). The result is valid whichever
+    of the metrics the device answered. Each tally gets an equal part of delta.
 
     If whole uploads were shuffled instead, the epsilons in an upload would add up *before* the
     amplification. The total would be ``shuffled_epsilon(uploads, Blanket.of_epsilon(sum), delta)``.
@@ -136,7 +137,7 @@ def sampled(epsilon: float, delta: float, rate: float) -> tuple[float, float]:
 
 
 def shuffled_law(reports: int, blanket: Blanket, dishonest: int = 0, tail: float = TAIL) -> Shuffled:
-    """Return the distribution that determines a tally's delta for each epsilon.
+    """Return the distribution from which a tally's delta can be computed for any epsilon.
 
     The arguments are as for `shuffled_epsilon`. ``tail`` is the total probability that is ignored
     at each end of the distributions of K and G (see `Shuffled`). The ignored probability is added
@@ -165,12 +166,15 @@ def central_of(metric: Metric, reports: int, delta: float, *, closed: bool) -> C
 
 @lru_cache(maxsize=2**12)
 def _epsilon_of_tally(reports: int, blanket: Blanket, delta: float) -> float:
-    """Return `shuffled_epsilon`, cached because the same windows are often shown again."""
+    """Return `shuffled_epsilon`.
+
+    Results are cached, because the same windows are often shown again.
+    """
     return shuffled_epsilon(reports, blanket, delta)
 
 
 def together(tallies: Sequence[tuple[Metric, int]], delta: float) -> Central | None:
-    """Return the total privacy loss of a device that reports in all of these closed tallies.
+    """Return the total privacy loss of a device with a report in each of several closed tallies.
 
     Each tally is given by its metric and its number of reports. A report from a channel with its
     own delta counts with its full epsilon and delta, without amplification. The result is None if

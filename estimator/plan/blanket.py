@@ -1,11 +1,11 @@
 """An upper bound on what a tally reveals about one report, from the *privacy blanket*.
 
-**Blanket.** The blanket of a channel assigns each symbol its smallest probability over all answers.
-Gamma is the sum of these probabilities. For example, consider randomized response for yes and no at
-epsilon ln 3. The device sends the true answer with probability 3/4 and the other answer with
-probability 1/4. Each symbol's smallest probability is 1/4, and gamma is 1/2. Every report can be
-seen as drawn in two steps. With probability gamma, the symbol comes from the blanket, whatever the
-answer. Otherwise, the symbol comes from a distribution that depends on the answer.
+**Blanket.** The blanket of a channel assigns to each symbol the symbol's smallest probability over
+all answers. Gamma is the sum of these probabilities. For example, consider randomized response for
+yes and no at epsilon ln 3. The device sends the true answer with probability 3/4 and the other
+answer with probability 1/4. Each symbol's smallest probability is 1/4, and gamma is 1/2. Every
+report can be seen as drawn in two steps. With probability gamma, the symbol comes from the blanket,
+whatever the answer. Otherwise, the symbol comes from a distribution that depends on the answer.
 
 **Bound.** One of the n reports is the victim's. An observer wants to learn which of two answers the
 victim gave. Let R0 and R1 be the distributions of the victim's symbol for these answers, u = R0 /
@@ -37,10 +37,10 @@ as much as the points. R0 and R1 each sum to 1, so three numbers determine all w
 **Worst pair.** A larger value of a moves weight from *both* and *neither* to the corners that are
 apart. W is larger at one of these corners and smaller at the other. The mean of W does not change.
 This mean-preserving spread increases the bound. The worst pair of answers therefore has the largest
-total variation distance. If this distance is unknown, a is the largest value that leaves no weight
-negative. Some answers are encoded as a random input. The symbol of a randomly encoded answer has a
-mixture distribution. No two mixtures have a larger total variation distance than the worst pair of
-inputs.
+total variation distance. If this distance is unknown, the code uses the largest a for which no
+weight is negative. Some answers are encoded as a random input. The symbol of a randomly encoded
+answer has a mixture distribution. No two mixtures have a larger total variation distance than the
+worst pair of inputs.
 
 **Unknown blanket.** If the blanket is unknown, max(R0, R1) / r is a lower bound for the blanket. At
 each symbol, u or v is then equal to r. By the same argument, all weight is at the corners called
@@ -79,8 +79,8 @@ from estimator.decoders.inversions import extreme_of, inversion_of
 from estimator.statistics.arrays import Floats
 
 EXACT_BELOW = 32
-"""The least n for Stirling's series. With terms up to 1/n^7, the error is below 1/(1188 n^9), which
-is less than 3e-17.
+"""The smallest n for which the code uses Stirling's series to approximate log n!. With terms up to
+1/n^7, the error is below 1/(1188 n^9), which is less than 3e-17.
 """
 
 FIXED_ERROR = 2.0**-43
@@ -100,8 +100,8 @@ of the number of successes from its mean.
 DEPTH = 32
 """The number of terms of the continued fraction in `fair_tail_floor`.
 
-This number is even. The omission of further terms therefore decreases the result. Far from the
-mean, where delta is small, the omitted terms do not change the last digit.
+This number is even, so that omitting the further terms decreases the result. Far from the mean,
+where delta is small, the omitted terms do not change the last digit.
 """
 
 _STIRLING = np.array([0.0] + [math.lgamma(n + 1) - (n + 0.5) * math.log(n) + n for n in range(1, EXACT_BELOW)])
@@ -152,7 +152,7 @@ def fair_tail_floor(least: Floats, trials: Floats) -> Floats:
 
 
 def _logarithm(probability: float, complement: float) -> float:
-    """Return the logarithm of a probability, computed from the smaller of the two arguments."""
+    """Return the logarithm of ``probability``, computed from the smaller of the two arguments."""
     return math.log(probability) if probability < complement else math.log1p(-complement)
 
 
@@ -175,14 +175,16 @@ def _deviance(count: Floats, mean: Floats) -> Floats:
 
 
 MOST_REPORTS = 2**33
-"""The maximum number of a tally's reports that enter a bound. Further reports could only lower
-delta.
+"""The maximum number of reports for which a bound is computed. Larger tallies are treated as if
+they had this number of reports, because further reports could only lower delta.
 
 The computing time grows with the square root of the number of reports.
 """
 
 MOST_EPSILON = 64.0
-"""The largest local epsilon at which other reports are assumed to protect a report."""
+"""The largest local epsilon for which amplification is computed. Above this epsilon, the code
+assumes that the other reports do not hide a report.
+"""
 
 BUCKETS = 512
 """The number of buckets (ranges) for the values of K. The module's docstring defines K, N and W.
@@ -197,7 +199,7 @@ POINTS = 2**14
 """The maximum number of nodes (values of G at which f is computed) in all buckets together."""
 
 STEP = 0.125
-"""The approximate decrease of log f between adjacent nodes, unless `POINTS` limits their number."""
+"""The approximate decrease of log f between adjacent nodes, unless `POINTS` limits the nodes."""
 
 TAIL = 2.0**-100
 """The total probability of the ignored values of K, and of G, on each side of the mean."""
@@ -216,8 +218,9 @@ UNDERFLOW = 2.0**-1000
 class Blanket:
     """The weights of four groups of symbols in a privacy blanket, for the worst pair of answers.
 
-    Each symbol is likely for only the first answer, for only the second, for both, or for neither.
-    The weight of a group of symbols is the total probability of these symbols in the blanket.
+    Each symbol is likely for only the first answer, for only the second, for both answers, or for
+    neither. The weight of a group of symbols is the total probability of these symbols in the
+    blanket.
 
     * ``apart`` is a, the weight of the symbols that are likely for only the first answer. The
       symbols that are likely for only the second answer have the same weight.
@@ -255,12 +258,18 @@ class Blanket:
 
     @property
     def rest(self) -> float:
-        """The probability 1 - 2 a that a report is not apart, computed without a subtraction."""
+        """The probability 1 - 2 a that a report is in *both* or *neither*.
+
+        The probability is not computed by subtraction, which would lose digits.
+        """
         return self.both + self.neither + (self.apart + self.both) * math.expm1(self.local_epsilon)
 
 
 def blanket_weight(channel: Channel) -> Fraction | None:
-    """Return a lower bound on gamma, the sum of the blanket, or None if unknown."""
+    """Return a lower bound on gamma, the sum of the blanket's probabilities.
+
+    Return None if no bound is known for the channel.
+    """
     row = inversion_of(channel)
     if row.parts is not None:
         parts = [weight for part in row.parts(channel) if (weight := blanket_weight(part)) is not None]
@@ -270,7 +279,7 @@ def blanket_weight(channel: Channel) -> Fraction | None:
 
 @dataclass(frozen=True, slots=True)
 class Shuffled:
-    """The distribution of K, the number of reports in the groups that ``Blanket.apart`` describes.
+    """The distribution of K, the number of reports in the two groups with weight ``Blanket.apart``.
 
     G is the number of reports in the group *neither*, plus r times the number of reports in the
     group *both*. Here, r is e^local_epsilon.
@@ -296,7 +305,10 @@ class Shuffled:
 
     @classmethod
     def among(cls, honest: int, blanket: Blanket, tail: float = TAIL) -> Self:
-        """Return the distribution for ``honest`` reports. Unlikely values of K are left out."""
+        """Return the distribution for a tally of ``honest`` reports.
+
+        Unlikely values of K are left out.
+        """
         if blanket.local_epsilon > MOST_EPSILON:
             nothing = np.zeros(0)
             return cls(blanket, 1, nothing, nothing, nothing, tail, 0.0)
@@ -379,7 +391,10 @@ class Shuffled:
         return tilt
 
     def _others(self) -> tuple[Floats, Floats]:
-        """Return the values that a report outside K adds to G, and the values' probabilities."""
+        """Return the values that a report can add to G, and the probability of each value.
+
+        The probabilities are conditional: the report is in *both* or *neither*.
+        """
         pairs = [(1.0, self.blanket.neither), (math.exp(self.blanket.local_epsilon), self.blanket.both)]
         values, chances = zip(
             *((value, chance / self.blanket.rest) for value, chance in pairs if chance > 0), strict=True
@@ -406,7 +421,7 @@ def drag(blanket: Blanket, apart: Floats, others: Floats) -> Floats:
 
 
 def omitted(tail: float, *, below: bool, above: bool) -> float:
-    """Return the total probability of the ignored values, which is added to delta in full."""
+    """Return the total probability of the ignored values. This probability is added to delta."""
     return tail * (below + above)
 
 

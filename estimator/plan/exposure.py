@@ -6,27 +6,29 @@ device's ledger limit each sum.
 **Loss at a delta.** If a small delta is accepted, several reports reveal less than the sum of their
 epsilons. For a pair of answers, the privacy loss of a symbol is the logarithm of the ratio of its
 two probabilities. For many channels, this loss is epsilon, 0 or -epsilon for any two answers. The
-worst pair of answers then makes a loss of 0 least likely. Three cases are special:
+worst pair of answers is then the pair with the smallest probability of a loss of 0. Three cases are
+special:
 
-* If the channel uses a tree, a device reports on one random level. The bound assumes the worst pair
-  of answers on every level.
+* If the channel uses a tree, a device reports on one random level of the tree. The bound assumes
+  the worst pair of answers on every level.
 * A set or a rounded number is encoded as a random input. By convexity, the set or number reveals at
   most as much as the worst pair of inputs.
-* A channel with any other loss is treated as the worst channel with the same epsilon.
+* A channel whose loss can have other values is treated as the worst channel with the same epsilon.
 
 The losses of several reports add up. The distribution of the sum determines the smallest valid
 epsilon for every delta (Dwork & Rothblum 2016, "Concentrated differential privacy", section 1;
 Koskela, Jälkö & Honkela 2020, "Computing tight differential privacy guarantees using FFT"). For
 randomized response, the sum is exact, and the result is the optimum of Kairouz, Oh & Viswanath
 2015, "The composition theorem for differential privacy", theorem 3.3. Losses of different sizes are
-rounded up to a common grid. Extremely large sums are cut off, and their probability is added to
+rounded up to a common grid. Extremely large sums are left out, and their probability is added to
 delta. Extremely small sums are rounded up.
 
 **Ceilings.** If a ceiling rather than the calendar limits the number of reports, the device may
-have sent any mixture of reports. The bound then uses moments, the means of exp(order * loss), and
-assumes the mixture with the largest moment. This method is a Rényi filter (Feldman & Zrnic 2021,
-"Individual privacy accounting via a Rényi filter", section 4). The bound is therefore valid even if
-earlier answers determine later metrics.
+have sent any combination of reports on different metrics. The bound then uses moments, the means of
+exp(order * loss), and assumes the combination with the largest moment. This method is a Rényi
+filter (Feldman & Zrnic 2021, "Individual privacy accounting via a Rényi filter", section 4). The
+bound of a filter is valid even if a device's earlier answers determine which metrics the device
+answers later.
 """
 
 from __future__ import annotations
@@ -62,8 +64,8 @@ from estimator.statistics.confidence import bisected
 CELLS = 2**16
 """The number of points of the grid. Losses are rounded up to these points.
 
-Let the range of a sum be the distance from its smallest to its largest value. Rounding increases
-the sum of a hundred different losses by less than 1/500 of this range.
+Rounding increases the sum of a hundred different losses by less than 1/500 of the distance between
+the smallest and the largest possible sum.
 """
 
 CUT = 2.0**-12
@@ -73,16 +75,16 @@ ROUNDING = 1 + 2.0**-40
 """A factor that compensates for the rounding of floats in a sum of losses."""
 
 ORDERS = 2.0 ** np.arange(-8, 16, 0.125)
-"""The orders of the moments. Each order gives a bound on epsilon, and the smallest bound is used.
-Adjacent orders give nearly the same bound.
+"""The orders for which moments are computed. Each order gives a bound on epsilon, and the smallest
+bound is used. More orders would hardly help, because adjacent orders give nearly the same bound.
 """
 
 ROUNDED = 1 + 2.0**-48
 """A factor that compensates for the rounding of a probability to a float."""
 
 MOST_COMPOSED = 10**6
-"""The distribution of the total loss is computed for at most this number of reports with the same
-loss.
+"""The maximum number of reports with the same loss for which the distribution of the total loss is
+computed.
 
 With more reports, only the bound by moments (`bounded_epsilon`) is used.
 """
@@ -142,10 +144,10 @@ def _exposure(registry: Registry, horizon: Horizon, today: date, delta: float) -
 
 
 def own_delta(registry: Registry, horizon: Horizon, today: date) -> Fraction:
-    """Return the maximum sum of the deltas of a device's reports in a period.
+    """Return the largest possible sum of the deltas of a device's reports in a period.
 
-    The ledger's ceiling on deltas limits this sum. A browser may wipe its ledger. For browsers, the
-    ceiling therefore does not limit the sum of a month or a year.
+    The ledger's ceiling on deltas limits this sum. A browser may wipe its ledger, so in browsers,
+    the ceiling does not limit the sum for a month or a year.
     """
     budget = registry.budget
     attos = sum(
@@ -162,9 +164,10 @@ def _tight(possible: list[MetricReports], together: list[MetricReports], most: i
 
     ``possible`` contains the maximum number of reports on each metric. ``together`` equals
     ``possible`` if devices answer every metric. If devices answer a random selection, ``together``
-    contains only the reports with the largest epsilons. These reports count as reports of the worst
-    channel, because another metric with a smaller epsilon may reveal more. ``most`` is the ceiling
-    on the sum of all epsilons, in billionths. ``delta`` excludes the reports' own deltas.
+    contains only the reports with the largest epsilons. These reports are treated as reports of the
+    worst channel with the same epsilon. Otherwise, a metric with a smaller epsilon but a worse
+    channel might reveal more. ``most`` is the ceiling on the sum of all epsilons, in billionths.
+    ``delta`` excludes the reports' own deltas.
     """
     reports = _by_loss(possible)
     charges = {_pure(each.metric): each.metric.epsilon_nanos for each in possible}
@@ -187,7 +190,10 @@ def _by_loss(reports: list[MetricReports], *, worst: bool = False) -> dict[Priva
 
 
 def _pure(metric: Metric) -> PrivacyLoss:
-    """Return the loss of a metric's report with a delta of 0. `own_delta` adds up the deltas."""
+    """Return the privacy loss of a report, but without its delta.
+
+    `own_delta` adds up the deltas.
+    """
     return loss_of(metric.channel)._replace(delta=0.0)
 
 
@@ -235,11 +241,11 @@ class _LossDistribution:
     unbounded: float = 0.0
 
     def cut(self, tail: float) -> _LossDistribution:
-        """Return the distribution. Unlikely points at both ends are removed.
+        """Return the distribution without the unlikely points at both ends.
 
-        The removed points at each end have a total probability of at most ``tail``. At the upper
-        end, this probability counts as unbounded. At the lower end, it moves to the lowest
-        remaining point.
+        The removed points at each end have a total probability of at most ``tail``. The probability
+        of the points at the upper end is added to ``unbounded``. The probability of the points at
+        the lower end is added to the lowest remaining point.
         """
         keep_to = self.masses.size - int((np.cumsum(self.masses[::-1]) <= tail).sum())
         keep_from = int((np.cumsum(self.masses[:keep_to]) <= tail).sum())
@@ -253,9 +259,9 @@ class _LossDistribution:
         return _LossDistribution(self.first + other.first, np.convolve(self.masses, other.masses), unbounded)
 
     def times(self, reports: int, tail: float) -> _LossDistribution:
-        """Return the distribution of the total loss of several reports.
+        """Return the distribution of the total loss of ``reports`` independent reports.
 
-        Each report has the loss distribution of this object.
+        The loss of each report has the distribution of this object.
 
         ``tail`` is the maximum total probability that may be cut off at each end.
         """
@@ -296,10 +302,10 @@ def bounded_epsilon(
 ) -> float:
     """Return an epsilon that is valid for a delta and for any mixture of reports within a ceiling.
 
-    ``reports`` is the maximum number of reports with each loss, infinite if only the ceiling limits
-    this number. ``charges`` contains, for each loss, the amount by which a report reduces the
-    ceiling, above 0. ``ceiling`` is the maximum sum of these amounts over all reports. ``delta`` is
-    above 0 and excludes the reports' own deltas.
+    ``reports`` contains the maximum number of reports with each loss. The number is infinite if
+    only the ceiling limits it. ``charges`` contains, for each loss, the amount that a report with
+    this loss costs, which must be above 0. ``ceiling`` is the maximum total cost of all reports.
+    ``delta`` is above 0 and excludes the reports' own deltas.
     """
     least = math.inf
     for order in ORDERS.tolist():
@@ -330,10 +336,10 @@ def _on_grid(law: _LossDistribution, epsilon: float, step: float) -> _LossDistri
 def _convolved(laws: list[_LossDistribution]) -> tuple[_LossDistribution, float]:
     """Return the distribution of the sum of losses, and a bound on its rounding error.
 
-    The bound is valid for the probability of any set of points. The error of a Fourier transform is
-    a vector. The norm of this vector is at most log2 n units in the last place times the norm of
-    the result (Higham 2002, "Accuracy and stability of numerical algorithms", theorem 24.2). The
-    error of a sum of n points is at most sqrt(n) times as large.
+    The bound is valid for the probability of any set of points. The errors of a Fourier transform
+    of n points form a vector. The norm of this vector is at most log2 n units in the last place
+    times the norm of the transform (Higham 2002, "Accuracy and stability of numerical algorithms",
+    theorem 24.2). The error of a sum of n points is at most sqrt(n) times this norm.
     """
     size = sum(law.masses.size for law in laws) - len(laws) + 1
     length = 1 << size.bit_length()

@@ -7,8 +7,8 @@ of each day. The module makes three assumptions:
 * The charge for a window counts in every month that the window overlaps.
 * A device that answers a random selection of metrics answers the costliest metrics.
 
-If no sum of these epsilons or deltas exceeds a ceiling in ``[budget]``, the budget certainly pays
-for all answers. Otherwise, a ceiling may prevent some answers.
+If neither the sum of the epsilons nor the sum of the deltas ever exceeds a ceiling in ``[budget]``,
+the budget certainly pays for all answers. Otherwise, a ceiling may prevent some answers.
 """
 
 from __future__ import annotations
@@ -154,16 +154,19 @@ def exhaustions(registry: Registry, today: date) -> list[Exhaustion]:
 
 
 def _renewed(ceiling: Ceiling, budget: Budget, day: date) -> date | None:
-    """Return the last day of the ceiling's present period, or None for a lifetime ceiling."""
+    """Return the last day of the ceiling's period that contains ``day``.
+
+    Return None for a lifetime ceiling.
+    """
     if ceiling in FOR_LIFE:
         return None
     return Window.on(budget.window if ceiling is Ceiling.PER_WINDOW else WindowKind.MONTH, day).last_day
 
 
 def paid_windows(metric: Metric, exhausted: Sequence[Exhaustion], today: date) -> PaidWindows | None:
-    """Return those windows of a metric that the budget certainly pays for.
+    """Return the windows in which the budget certainly pays for a metric's answer.
 
-    None means all windows of the metric.
+    None means that the budget pays in all windows of the metric.
     """
     if not exhausted:
         return None
@@ -176,7 +179,7 @@ def paid_windows(metric: Metric, exhausted: Sequence[Exhaustion], today: date) -
 def _paid(
     kind: WindowKind, today: date, end: date, wait: timedelta, exhausted: tuple[Exhaustion, ...]
 ) -> PaidWindows | None:
-    """Return the windows until ``end`` that the budget pays for, or None for all.
+    """Return the windows until ``end`` that the budget pays for. None means all of these windows.
 
     Results are cached, because many metrics have the same result.
     """
@@ -267,7 +270,8 @@ def _of_window(registry: Registry, today: date) -> Iterator[str]:
 def _of_pace(registry: Registry, today: date) -> Iterator[str]:
     """Yield a sentence about each ceiling that the strategy ``"pace"`` may use up too early.
 
-    This strategy spreads answers evenly only for the lifetime ceiling.
+    The strategy spreads the lifetime ceiling evenly over a device's windows, but not the other
+    ceilings.
     """
     if registry.budget.strategy is not Strategy.PACE:
         return
@@ -287,7 +291,7 @@ def _before(budget: Budget, today: date, day: date) -> int:
 
 
 def _by_month(kind: WindowKind, today: date, end: date) -> Counter[tuple[int, int]]:
-    """Return the number of windows that begin in each month, from today to the month of ``end``."""
+    """Return the number of windows that begin in each month, from this month to that of ``end``."""
     first = Window.on(kind, today)
     days = [later(first, number).first_day for number in range(windows_until(first, end))]
     return Counter((day.year, day.month) for day in days)
@@ -298,7 +302,7 @@ def _end(registry: Registry, today: date) -> date:
 
 
 def _last_day(metric: Metric, today: date) -> date:
-    """Return the last day on which a metric's window may begin, at most `YEARS` from today."""
+    """Return the last day on which a metric's window may begin, within `YEARS` years from today."""
     year = today.year + YEARS
     farthest = date(year, today.month, min(today.day, 28)) if year <= LATEST_YEAR else date(LATEST_YEAR, 12, 31)
     return farthest if metric.expires is None else min(metric.expires, farthest)

@@ -1,7 +1,7 @@
 """A plan, which predicts precision and privacy loss before any data is collected.
 
-The precision is the expected error of each metric's figures for a number of devices. The privacy
-loss is what all answers of a device reveal within a period.
+The precision is the expected error of each metric's estimates from a given number of devices. The
+privacy loss bounds how much all answers of a device reveal within a period.
 """
 
 from __future__ import annotations
@@ -73,8 +73,9 @@ def year_words(registry: Registry, today: date) -> str:
 def too_much(nanos: int, most: Fraction, *, may_be_wiped: bool) -> list[str]:
     """Return a list with one sentence if a year's answers reveal too much, otherwise [].
 
-    ``nanos`` is the yearly loss in billionths of epsilon, and ``most`` the allowed epsilon. If
-    browsers may wipe their ledgers, only ``per_window`` limits the yearly loss.
+    ``nanos`` is the yearly loss in billionths of epsilon, and ``most`` the allowed epsilon.
+    ``may_be_wiped`` is true if devices are browsers, which may wipe their ledgers. Only
+    ``per_window`` then limits the yearly loss.
     """
     if nanos <= most * NANOS:
         return []
@@ -83,8 +84,8 @@ def too_much(nanos: int, most: Fraction, *, may_be_wiped: bool) -> list[str]:
 
 
 COMMON: Final = 0.01
-"""The share of devices that have a common text. A plan states how many devices must report before a
-common text is found.
+"""The share of devices that makes a text *common* in a plan. A plan states how many devices must
+report before a common text is found.
 """
 
 DELTA: Final = 1e-6
@@ -98,12 +99,12 @@ class PlanRequest:
     Attributes:
         population: the number of devices.
         today: the UTC day on which the plan begins.
-        delta: the delta of a device's total epsilon, and of a published tally's epsilon.
+        delta: the delta for a device's total epsilon, and for a published tally's epsilon.
         target_errors: the target standard error of each metric, in the metric's unit.
         windows: the number of windows that are pooled to compute an error. None means one window.
             With ``strategy = "pace"``, None means all windows before the metrics expire.
-        people: the known distribution of answers, by metric. The plan suggests better ranges for
-            these metrics.
+        people: for some metrics, the known distribution of answers. The plan suggests better
+            clipping ranges for these metrics.
 
     """
 
@@ -298,8 +299,8 @@ def answering(registry: Registry, today: date) -> Fraction:
     """Return the average fraction of devices that answer a metric in a window.
 
     With ``strategy = "sample"``, a device answers only some metrics. With ``strategy = "pace"``, a
-    device answers only in some windows. Answers that a ceiling prevents are not subtracted (see
-    `MetricPlan.paid_windows`).
+    device answers only in some windows. The fraction includes answers that a ceiling may prevent
+    (see `MetricPlan.paid_windows`).
     """
     left = {name: windows_left(metric, today) for name, metric in registry.metrics.items()}
     metrics = [metric for name, metric in registry.metrics.items() if left[name] != 0]
@@ -375,7 +376,7 @@ def unseen(registry: Registry, population: int, today: date) -> list[str]:
 
 
 def _shows_nothing(metric: Metric, reports: int) -> bool:
-    """Return whether no share can be detected, or a mean's interval covers the whole range."""
+    """Return whether no share can be detected, or the mean's interval covers the metric's range."""
     analysis, reports = analysis_of(metric), reports // max(1, len(metric.strata))
     if reports == 0:
         return True
@@ -438,7 +439,7 @@ def _share_errors(analysis: Analysis[Any], reports: int) -> ShareErrors | None:
 def _without_clips(metrics: Sequence[MetricPlan], people: Mapping[str, Numbers]) -> Iterator[str]:
     """Yield a sentence for each metric whose clipping range should remain unchanged.
 
-    For the known answers of such a metric, no other range gives a better mean.
+    According to the known answers to such a metric, no other range gives a better mean.
     """
     for metric in metrics:
         if metric.metric in people and not metric.clips:

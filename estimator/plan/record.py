@@ -1,4 +1,4 @@
-"""A record of a deployment for the public registry of OpenDP and NIST (tier 3).
+"""A record of a deployment for the public registry of OpenDP and NIST.
 
 This registry lists systems that use differential privacy. All facts in the record come from
 `metrics.toml`. Texts that only the team can provide are placeholders that begin with `FILL_IN`.
@@ -27,7 +27,7 @@ from estimator.plan.exposure import own_delta
 FILL_IN: Final = "FILL IN"
 
 GUESSES: Final = {"data_curator_type": f"{FILL_IN}: Government, Industry or Nonprofit"}
-"""The fields with a guessed value, and a note with the accepted values for each."""
+"""The fields with a guessed value. For each field, a note states the accepted values."""
 
 _CHOSEN: Final = {
     Strategy.SPLIT: "a device answers every question in every window",
@@ -129,7 +129,7 @@ def _answers(metric: Metric, say: Sentences) -> str:
 
 
 def _unprotected(registry: Registry) -> Iterator[str]:
-    """Yield a sentence or phrase for each fact that a device reveals and does not randomize."""
+    """Yield a sentence or phrase for each fact that a device reveals without randomization."""
     yield "That a device participates, when it uploads, and its network address while it is connected."
     yield "The number of reports on each question in a window, and the approximate number of participating devices."
     silent = [f"`{name}`" for name, metric in registry.metrics.items() if metric.fill is None]

@@ -40,7 +40,10 @@ def remarks(old: Registry, new: Registry) -> list[str]:
 
 
 def _loosened_by_period(old: Budget, new: Budget) -> str | None:
-    """Return how a new ``budget.window`` lets devices spend more than before, or None."""
+    """Return how a new ``budget.window`` lets devices spend more than before.
+
+    Return None if devices cannot spend more.
+    """
     if LENGTHS.index(new.window) < LENGTHS.index(old.window):
         return f"each {new.window} may now cost as much as each {old.window} could"
     if new.window is old.window:

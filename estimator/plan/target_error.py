@@ -1,7 +1,8 @@
 """Target standard errors, and the smallest effects that a number of reports can detect.
 
-A share counts as detected if its 95% interval lies above 0. The interval is not corrected for the
-number of values. The smallest detectable share is detected with a probability of 80%.
+A share counts as detected if its 95% interval lies above 0. The interval is not corrected for
+multiple comparisons. The smallest detectable share is the share that is detected with a probability
+of 80%.
 
 A report *supports* a value if its symbol is more likely for this value than for most others. With
 some mechanisms, the number of supporting reports is binomial. The smallest detectable share is then
@@ -50,11 +51,10 @@ def usual_variance(metric: Metric) -> float:
     """Return the variance of a metric's figure from a single report, in squared units.
 
     For shares, all shares are assumed to be equal. For a mean, the worst population is assumed.
-    ``mechanism = "auto"`` minimizes this variance, because this variance decreases continuously
-    with epsilon.
-
-    The worst-case variance of a share jumps at some epsilons. At these epsilons, the best design
-    changes between a design that favors rare values and a design that favors common values.
+    ``mechanism = "auto"`` chooses the mechanism that minimizes this variance, because this variance
+    decreases continuously with epsilon. In contrast, the worst-case variance of a share jumps at
+    some epsilons. At these epsilons, the best design changes from one that favors rare values to
+    one that favors common values, or back.
     """
     analysis = analysis_of(metric)
     squares = analysis.squares
@@ -76,9 +76,9 @@ def reports_needed(variance: float, error: float) -> int:
 
 
 Z_OF_NINE_IN_TEN: Final = NormalDist().inv_cdf(0.9)
-"""The normal quantile of 0.9. The smallest difference between strata that a plan states is detected
-in 9 of 10 cases. The smallest share that a plan states is detected in only 8 of 10 cases. Strata
-require 9 of 10 cases, because people who compare two releases also act on the absence of a
+"""The normal quantile at level 0.9. The smallest difference between strata that a plan states is
+detected in 9 of 10 cases. The smallest share that a plan states is detected in only 8 of 10 cases.
+Strata require 9 of 10 cases, because people who compare two releases also act on the absence of a
 difference.
 """
 
@@ -94,7 +94,9 @@ def smallest_difference(variance: float, reports: int) -> float | None:
 
 
 def smallest_share(squares: Squares, reports: int) -> float | None:
-    """Return the smallest share that is detected in 80% of cases, or None if there is none.
+    """Return the smallest share that is detected in 80% of cases.
+
+    Return None if even the share 1 is detected in fewer cases.
 
     ``squares`` contains the channel's mean squared scores, which determine the variance of a share.
     """
@@ -112,11 +114,11 @@ def smallest_share(squares: Squares, reports: int) -> float | None:
 
 
 def least_count(other: float, reports: int) -> int | None:
-    """Return the smallest number of supporting reports that shows a share above 0.
+    """Return the smallest number of supporting reports from which a share is detected.
 
-    The interval for the probability of a supporting report then lies above ``other``, which is the
-    probability that a report supports a given value although the device has another value. The
-    result is None if even ``reports`` supporting reports are too few.
+    With this number, the interval for the probability of a supporting report lies above ``other``.
+    ``other`` is the probability that a report supports a given value although the device has
+    another value. The result is None if even ``reports`` supporting reports are too few.
     """
 
     def is_above(count: int) -> bool:

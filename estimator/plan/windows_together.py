@@ -1,7 +1,7 @@
 """The precision of figures pooled over several windows, and of changes between periods.
 
-A *figure* is an estimated share or mean. Let v be the figure's variance from a single report, in
-the worst population. The same people may answer in every window (see
+A *figure* is an estimated share or mean. Let v be the figure's variance from a single report, for
+the answers with the largest variance. The same people may answer in every window (see
 `estimator.report.same_people`). A part L of v, the lasting variance, is then the same in all
 windows. The other part, v - L, is new in each window.
 
@@ -14,11 +14,11 @@ L, m / n)). For figures on a range of length 1:
   min(L, 1/4) / n. This maximum is reached if people give opposite answers before and after the
   change.
 
-The command ``report --since DAY`` states the figures that have been higher or lower since a day. A
-change is *detected* if this command states it. For this, the p-value, corrected for all compared
-figures of all metrics, must be at most 5%. Let z be the normal quantile of the equivalent
-significance level without correction, and z' the normal quantile of 0.8. A change of z + z'
-standard errors is detected with a probability of at least 80%.
+The command ``report --since DAY`` lists the figures that have been higher or lower since a day. A
+change is *detected* if this command lists the figure. The command lists a figure if its p-value,
+corrected for all compared figures of all metrics, is at most 5%. Let z be the normal quantile of
+the equivalent significance level without correction, and z' the normal quantile of 0.8. A change of
+z + z' standard errors is detected with a probability of at least 80%.
 """
 
 from __future__ import annotations
@@ -52,7 +52,9 @@ PERIODS: Final[Mapping[WindowKind, Mapping[str, int]]] = {
 """The lengths of the compared periods, in windows, by kind of window."""
 
 MIDDLE: Final = np.array([0.5])
-"""The share, or the mean on a range from 0 to 1, with the largest variance of answers."""
+"""The share with the largest variance of answers. The same number is the mean with the largest
+variance if answers range from 0 to 1.
+"""
 
 OPPOSED: Final = 0.25
 """The absolute value of the lowest possible covariance of a person's answers in two windows.
@@ -63,7 +65,7 @@ opposite answer in the other window.
 
 
 class Together(Record, frozen=True):
-    """The error of a share that is pooled over several windows, or of a mean without shares."""
+    """The error of a metric's shares, or otherwise of its mean, pooled over several windows."""
 
     windows: Annotated[int, says("the number of windows.")]
     standard_error_worst: Annotated[
@@ -72,7 +74,7 @@ class Together(Record, frozen=True):
 
 
 class SeenChange(Record, frozen=True):
-    """The smallest change in a share or mean that is detected within a period."""
+    """The smallest change in a share or mean that is detected between two periods."""
 
     period: Annotated[
         str, says("the period, such as ``week``. The period after the change is compared with the one before.")
@@ -161,12 +163,12 @@ def needed_together(analysis: Analysis[Any], windows: int, error: float) -> int:
 def seen_changes(
     analysis: Analysis[Any], reports: int, comparisons: int, paid: int | None = None
 ) -> tuple[SeenChange, ...]:
-    """Return the smallest detectable change for each period, or () if changes are not tested.
+    """Return the smallest detectable change for each period. Return () if changes are not tested.
 
     Two adjacent periods are compared. A period is left out if the ceilings do not pay for all
-    answers in both periods. ``comparisons`` is the divisor of the significance level (see
-    `comparisons`), or 0 if changes are not tested. ``paid`` is the number of windows that the
-    ceilings pay for, or None for all.
+    answers in both periods. ``comparisons`` is the divisor of the significance level (see the
+    function `comparisons`), or 0 if changes are not tested. ``paid`` is the number of windows that
+    the ceilings pay for, or None for all.
     """
     variances = variances_of(analysis)
     if variances is None or comparisons == 0:
@@ -183,7 +185,7 @@ def seen_changes(
 
 
 def comparisons(registry: Registry, today: date) -> dict[str, int]:
-    """Return the divisor of the significance level for the figures of each metric.
+    """Return, for each metric, the number by which the significance level of a figure is divided.
 
     Every metric and every stratum receives an equal part of the significance level. This part is
     divided equally among the figures of the metric or stratum. For example, with two metrics
