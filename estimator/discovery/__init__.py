@@ -1,4 +1,4 @@
-"""The discovery of unlisted texts in a tally, level by level, from prefixes to whole texts.
+"""The discovery of texts that are not in any list, from short prefixes to whole texts.
 
 Each device belongs to a random group. The groups report on prefixes of increasing length, so each
 level of the search uses a different group. The groups that did not help to find a text then confirm

@@ -1,8 +1,8 @@
 """The probability of finding a text that a given share of people have.
 
 At each level of the search, up to the length of the text, the text's prefix must be among the
-prefixes with the most evidence. The groups of devices that were not used for these levels must then
-confirm the text.
+prefixes with the strongest evidence. The groups of devices that were not used for these levels must
+then confirm the text.
 
 Three assumptions simplify the computation:
 
@@ -37,7 +37,9 @@ OFTEN: Final = 0.9
 """The probability of finding a text that has the smallest share stated in a plan."""
 
 SHORT: Final = 6
-"""The number of letters of a short text in plans. Longer texts must survive more levels."""
+"""The number of letters of a short text in plans. Longer texts are harder to find, because their
+prefixes must survive more levels.
+"""
 
 RANK: Final = 16
 """The assumed rank of a barely detectable text among the candidates of its level."""
@@ -48,9 +50,8 @@ _POINTS: Final = 301
 """The number of grid points in `_passed`."""
 
 _FARTHEST: Final = 9.0
-"""The largest absolute value of a standard normal variable that sums include.
-
-Larger values are less likely than the relative size of rounding errors.
+"""The largest absolute value of a standard normal variable in numerical sums. Larger values are
+left out, because their probability is less than the relative rounding error.
 """
 
 _MOST_REPORTS: Final = 1e12
@@ -86,9 +87,10 @@ class Power:
         return survives * self._stands_out(share, reports * rest / self._weight, confirming)
 
     def chance_to_see(self, share: float, letters: int, reports: float) -> float:
-        """Return the probability that the interval of a requested text's share lies above 0.
+        """Return the probability that the interval of a text's share lies above 0.
 
-        Arguments are as for `chance_to_find`.
+        An analyst requests the text, so no search is needed. The arguments are as for
+        `chance_to_find`.
         """
         bits = min(self._domain.bits, (letters + 1) * self._domain.letter_bits)
         weight = sum(group.weight for group in self._groups if group.bits >= bits)
@@ -104,8 +106,8 @@ class Power:
     def least_shares(self, reports: float) -> tuple[LeastShare, ...]:
         """Return the smallest shares at which the search often finds a short and a long text.
 
-        "Often" means with probability `OFTEN`. If answers are lists of texts, a share is the share
-        of devices with the text in their list.
+        "Often" means with probability `OFTEN`. If answers are lists of texts, the share of a text
+        is the share of devices whose list contains the text.
         """
         lengths = dict.fromkeys((min(SHORT, self._domain.max_length), self._domain.max_length))
         return tuple(LeastShare(letters, self.least_share(letters, reports)) for letters in lengths)
@@ -138,11 +140,11 @@ class Power:
 
 
 def least_sums(sizes: Sequence[int]) -> list[float]:
-    """Return, for each level, the least evidence for surviving the level.
+    """Return, for each level, the minimum evidence with which a prefix survives the level.
 
     ``sizes`` contains the number of bits of a prefix at each level. The evidence is a sum over this
-    level and all earlier levels. A level contributes the prefix's support above chance, in standard
-    errors. Among all possible prefixes, only `SURVIVORS` are expected to reach the least evidence
+    level and all earlier levels. Each level contributes the prefix's support above chance, in
+    standard errors. Among all possible prefixes, only `SURVIVORS` are expected to reach the minimum
     by chance.
     """
     return [sqrt(j) * _deviation_to_survive(bits) for j, bits in enumerate(sizes, 1)]
@@ -150,14 +152,17 @@ def least_sums(sizes: Sequence[int]) -> list[float]:
 
 @lru_cache
 def _deviation_to_survive(bits: int) -> float:
-    """Return how many standard errors above chance let a prefix of ``bits`` bits survive."""
+    """Return the support with which a prefix survives, in standard errors above chance.
+
+    ``bits`` is the number of bits of the prefix.
+    """
     chance = SURVIVORS / 2**bits
     return -inf if chance >= 1 else -_NORMAL.inv_cdf(chance)
 
 
 @lru_cache
 def deviation_to_confirm(levels_left: int) -> float:
-    """Return how many standard errors above chance confirm a text.
+    """Return the support that confirms a text, in standard errors above chance.
 
     ``levels_left`` is 1 if the last level found the text, 2 for the level before it, and so on.
     """
@@ -190,7 +195,7 @@ def _kernel(levels: int) -> Floats:
 def _least(chance: Callable[[float], float], most: float) -> float | None:
     """Return the smallest argument, up to ``most``, with a ``chance`` of at least `OFTEN`.
 
-    ``chance`` must rise with its argument. Return None if even ``most`` is too small.
+    ``chance`` must be an increasing function. Return None if even ``most`` is too small.
     """
     return None if chance(most) < OFTEN else bisected(lambda argument: chance(argument) >= OFTEN, 0.0, most)
 
@@ -200,20 +205,21 @@ def _whole(number: float | None) -> int | None:
 
 
 def made_up_reports(domain: Text, tables: GroupTables) -> int:
-    """Return roughly how many fabricated reports get a nonexistent text listed.
+    """Estimate how many fabricated reports make the search list a text that nobody has.
 
-    All fabricated reports support the same short text. With this number of reports, half of all
-    attempts succeed.
+    All fabricated reports support the same short text. With the returned number of reports, about
+    half of all attempts succeed.
     """
     return math.ceil(float(made_up_by_group(domain, tables).sum()))
 
 
 def made_up_by_group(domain: Text, tables: GroupTables) -> Floats:
-    """Return the number of fabricated reports in each group for `made_up_reports`, shape (groups,).
+    """Return the numbers of fabricated reports that `made_up_reports` adds up, shape (groups,).
 
     Attackers can choose the group and the symbol of each fabricated report. Attackers need enough
-    reports at each level up to the length of the text, and in all groups that confirm the text. If
-    these groups contradicted each other, the text would be listed as unclear.
+    reports at each level up to the length of the text. They also need enough reports in every group
+    that confirms the text. If the confirming groups contradicted each other, the text would be
+    listed as unclear.
     """
     sizes, reports = [group.bits for group in domain.groups(tables.law.points)], tables.reports
     end = min(domain.bits, (min(SHORT, domain.max_length) + 1) * domain.letter_bits)

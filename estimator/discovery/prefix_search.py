@@ -3,19 +3,21 @@
 A text is a string of bits. Each level of the search has a group of devices. The group reports on
 prefixes of a certain number of bits: its public hash function maps each prefix to one of K cells. A
 report is more likely to support the cell of the device's own text than any other cell. Each level
-tries all continuations of the prefixes found so far. The level keeps the continuations with the
-most evidence, called survivors. A survivor that is a whole text becomes a candidate.
+tries all continuations of the prefixes that survived the previous level. The level keeps the
+continuations with the strongest evidence. The kept prefixes are called survivors. A survivor that
+is a whole text becomes a candidate.
 
-Continuations are ranked by evidence: the logarithm of the odds that a common text begins with them.
-The evidence of a continuation includes the evidence of its prefix at earlier levels. It is assumed
-that exactly one continuation of a prefix begins a common text, so the continuations share the
-probability of the prefix equally. A prefix with little evidence at one level can therefore recover
-at the next level. For the same reason, the continuations of a very common prefix do not displace
-all other continuations. Fano 1963, "A heuristic discussion of probabilistic decoding", ranks the
-paths of a code in this way.
+The *evidence* for a continuation is the logarithm of the odds that a common text begins with the
+prefix and the continuation. Continuations are ranked by evidence. The evidence for a continuation
+includes the evidence for its prefix from earlier levels. The code assumes that exactly one
+continuation of a prefix belongs to a common text. The continuations therefore share the probability
+of the prefix equally. With evidence from earlier levels, a prefix with little support at one level
+can recover at the next level. Because the continuations share the probability, those of a very
+common prefix do not displace all other continuations. Fano 1963, "A heuristic discussion of
+probabilistic decoding", ranks the paths of a code in this way.
 
-Texts have more bits than machine integers. Arrays store them as integers of several limbs (machine
-words), because processing texts one by one would take seconds.
+Texts have more bits than machine integers. Arrays therefore store each text as several limbs
+(machine words). Without arrays, processing texts one by one would take seconds.
 """
 
 from __future__ import annotations
@@ -49,21 +51,23 @@ MARGIN: Final = 3.0
 """The assumed support for a barely detectable text in one group, in standard errors above chance.
 
 The evidence for a cell compares two hypotheses: a barely detectable text has this cell, or no
-common text has it. A prefix has about a thousand continuations. By chance, the support for about
-one of them exceeds this margin.
+common text has this cell. A prefix has about a thousand continuations. By chance, the support for
+about one of them exceeds this margin.
 """
 
 EXPECTED: Final = 32
-"""The assumed number of common texts' prefixes at the first level."""
+"""The assumed number of prefixes at the first level with which common texts begin."""
 
 RISK: Final = tail_of(1)
-"""The maximum probability of listing any nonexistent text because of noise: half of 5%.
+"""The maximum probability that noise makes the search list at least one nonexistent text: half of
+5%.
 
-The other half of the 5% is for texts that share the cells of common texts.
+The other half of the 5% is for nonexistent texts that are listed because they share the cells of
+common texts.
 """
 
 AT_ONCE: Final = 256
-"""The number of prefixes in a batch, for arrays of some megabytes."""
+"""The number of prefixes in a batch. With this number, arrays take a few megabytes."""
 
 _FIELDS: Final = 4
 """The number of fields of a survivor in `_survivors`.
@@ -93,15 +97,16 @@ def candidates_of(domain: Text, tables: GroupTables) -> list[CandidateText]:
 
     The risk of a candidate is the allowed probability that noise confirms it. The risks of all
     candidates add up to at most `RISK`. The candidates of the last level get half of `RISK`,
-    because the fewest devices are left to confirm them. The candidates of the level before it get
+    because the fewest devices are left to confirm them. The candidates of the second-last level get
     half of the rest, and so on. Within a level, the second-best candidate gets half of the best
     candidate's risk, the third-best a third, and so on.
 
-    The probability that noise lists any text is therefore at most `RISK`. Proof: The groups up to a
-    level determine the level's candidates, their order and their risks. Only later groups confirm
-    the candidates. Later groups consist of other devices, so their reports are independent of the
-    selection. Each candidate passes with a probability of at most its risk. The probability that
-    any candidate passes is at most the sum of the risks.
+    The probability that noise makes the search list at least one text is therefore at most `RISK`.
+    Proof: The groups up to a level determine the level's candidates, their order and their risks.
+    Only later groups confirm the candidates. Later groups consist of other devices, so their
+    reports are independent of the selection. If nobody has a candidate's text, the probability of
+    confirming the candidate is at most its risk. The probability of confirming at least one such
+    candidate is at most the sum of the risks.
     """
     candidates: list[CandidateText] = []
     levels = domain.groups(tables.law.points)[:-CONFIRMING]
@@ -117,7 +122,7 @@ def candidates_of(domain: Text, tables: GroupTables) -> list[CandidateText]:
 
 
 def risks_of(candidates: int, levels_left: int) -> list[float]:
-    """Return the risk of each candidate of a level (see `candidates_of`), the best first.
+    """Return the risk of each candidate of a level, the best candidate first (see `candidates_of`).
 
     ``levels_left`` is 1 for the last level, 2 for the level before it, and so on.
     """
@@ -127,7 +132,7 @@ def risks_of(candidates: int, levels_left: int) -> list[float]:
 
 
 class _Prefixes(NamedTuple):
-    """The unfinished prefixes among the candidates that the previous level kept.
+    """The survivors of the previous level, without those that are whole texts.
 
     Attributes:
         numbers: the prefixes as integers, with zeros in place of later bits.
@@ -140,11 +145,11 @@ class _Prefixes(NamedTuple):
 
 
 class _Survivors(NamedTuple):
-    """The prefixes that survived a level, the best first.
+    """The prefixes that survived a level, sorted by evidence, the strongest first.
 
     Attributes:
         numbers: the prefixes as integers, with zeros in place of later bits.
-        ended: whether each prefix contains the end of its text, shape (survivors,).
+        ended: whether each prefix is a whole text, shape (survivors,).
         evidence: the logarithm of the odds that a common text begins with each prefix, shape
             (survivors,).
     """
@@ -154,7 +159,10 @@ class _Survivors(NamedTuple):
     evidence: Floats
 
     def prefixes(self) -> _Prefixes:
-        """Return the survivors that do not contain the end of a text, and their probabilities."""
+        """Return the survivors without those that are whole texts.
+
+        Their beliefs are computed from the evidence.
+        """
         goes_on = ~self.ended
         numbers = TextNumbers(self.numbers.kind, self.numbers.limbs[:, goes_on])
         return _Prefixes(numbers, -np.logaddexp(0.0, -self.evidence[goes_on]))
@@ -167,7 +175,7 @@ class _Level(NamedTuple):
         kind: the kind of the metric.
         tables: the reports of the groups.
         place: the index of the group that reports on this level, from 0.
-        prefixes: the survivors of the previous level that do not contain the end of a text.
+        prefixes: the survivors of the previous level, without those that are whole texts.
         known: the number of bits in each of these prefixes.
     """
 
@@ -182,7 +190,10 @@ class _Level(NamedTuple):
         return self.kind.groups(self.tables.law.points)[self.place]
 
     def continuations(self) -> Iterator[tuple[Counts, Continuations]]:
-        """Yield batches of prefix indices, each with the continuations of its prefixes."""
+        """Yield the indices of prefixes in batches.
+
+        All prefixes in a batch have the same continuations.
+        """
         begun_bits = self.known % self.kind.letter_bits
         begun = self.prefixes.numbers.bits(self.kind.bits - self.known, begun_bits)
         for alike in dict.fromkeys(begun.tolist()):
@@ -200,7 +211,7 @@ class _Level(NamedTuple):
         return cells
 
     def evidence(self) -> Floats:
-        """Return the evidence of the group's reports for a text in each cell, shape (cells,).
+        """Return, for each cell, the evidence that a common text has this cell, shape (cells,).
 
         The evidence is the log-likelihood ratio of two hypotheses. Under the first hypothesis, the
         support exceeds chance by `MARGIN` standard errors. Under the second hypothesis, the support
@@ -248,7 +259,7 @@ class Continuations:
     """The patterns of bits that can follow a prefix.
 
     Attributes:
-        bits: the patterns, as integers in rising order.
+        bits: the patterns, as integers in ascending order.
         ended: for each pattern, whether it ends the text.
     """
 
@@ -261,8 +272,8 @@ class Continuations:
 
         Args:
             domain: the kind of the metric.
-            begun: the bits of the last letter, if the prefix ends within this letter.
-            begun_bits: the number of these bits.
+            begun: the known bits of the last letter, if the prefix ends within this letter.
+            begun_bits: the number of known bits of the last letter.
             step: the number of bits that follow.
         """
         return cls(*_patterns(len(domain.letters), domain.letter_bits, begun, begun_bits, step))
@@ -272,7 +283,10 @@ class Continuations:
 def _patterns(
     letters: int, letter_bits: int, begun: int, begun_bits: int, step: int
 ) -> tuple[Counts, NDArray[np.bool_]]:
-    """Return the fields of `Continuations.following`, computed once for all levels and tallies."""
+    """Return the fields of `Continuations.following`.
+
+    Levels and tallies share the cached results.
+    """
     patterns = np.arange(1 << step, dtype=np.int64)
     codes, left = (begun << step) + patterns, begun_bits + step
     possible, ended = np.ones(patterns.size, dtype=bool), np.zeros(patterns.size, dtype=bool)
@@ -288,13 +302,13 @@ def _patterns(
 
 @dataclass(frozen=True, slots=True, eq=False)
 class GroupTables:
-    """A tally of the mechanism grouped-geometry, as the support for each cell in each group.
+    """A tally of the mechanism `grouped-geometry`, converted to the support for each cell.
 
     Attributes:
         reports: the number of reports in each group, shape (groups,).
         supported: the number of reports of each group that support each cell, shape (groups,
             cells).
-        law: the probabilities that reports support cells.
+        law: the probability that a report supports a cell.
     """
 
     reports: Counts
@@ -319,8 +333,7 @@ class TextNumbers:
     Attributes:
         kind: the kind of the metric, which defines the number of bits of a text.
         limbs: the parts (limbs) of each integer, of `LIMB_BITS` bits each, the lowest first, shape
-            (limbs, texts). The last limb is zero, so a range of bits may end one limb later than it
-            begins.
+            (limbs, texts). The last limb is zero, so `bits` can always read two adjacent limbs.
     """
 
     kind: Text
@@ -354,7 +367,7 @@ class TextNumbers:
         """Return the group's hash of each text.
 
         The hash covers the leading bits that the group reports on. `Group.hashed` in the SDK
-        computes the same for a single text.
+        computes the same hash for a single text.
         """
         total, *multipliers = group.multipliers
         first = self.kind.bits - group.bits
@@ -364,7 +377,7 @@ class TextNumbers:
         return sums % MODULUS
 
     def bits_to_end(self) -> Counts:
-        """Return, for each text, the number of leading bits for its letters and the end mark."""
+        """Return, for each text, the number of bits that encode its letters and its end."""
         of_letter = self.kind.letter_bits
         starts = range(0, self.kind.bits, of_letter)
         letters = sum((self.bits(start, of_letter) > 0 for start in starts), np.zeros(self.limbs.shape[1], np.int64))

@@ -1,14 +1,14 @@
-"""The tails of the distribution of errors in texts' shares, for tests of many texts together.
+"""The tails of the distribution of errors in texts' shares, when many texts are tested together.
 
 The estimated share of a text is a linear function of the number of reports that support the text's
 cells. This number is binomial (`estimator.discovery.texts`). If many texts are tested together, a
-change is significant only at many standard errors from 0. At this distance from 0, a binomial
+change is significant only if it is many standard errors from 0. At this distance from 0, a binomial
 distribution can have heavier tails than a normal distribution.
 
 This module computes factors for widening the errors. A factor is the distance from an estimate to
 its exact limit (Clopper & Pearson 1934), divided by the distance to its normal limit. Both limits
-use the small error probability of each test. With fewer tests, the true ratio is smaller, because
-the effect of skewness grows with the distance.
+use the small error probability of one of many tests. With fewer tests, the limits are closer to the
+estimate, and the ratio is smaller, because skewness matters less.
 """
 
 from __future__ import annotations
@@ -29,8 +29,8 @@ _POINTS: Final = 65
 _STEPS: Final = 4
 """The number of allowed values, per doubling, to which numbers of reports are rounded down.
 
-Even a million texts then have only a few different numbers of reports. Rounding down is safe,
-because fewer reports have heavier tails.
+Even for a million texts, only a few different numbers of reports then occur. Rounding down is safe,
+because the tails are heavier with fewer reports.
 """
 
 
@@ -39,7 +39,7 @@ class TextTails(NamedTuple):
 
     Attributes:
         support: the probability that a report supports a cell of the sender's texts, and the
-            probability that it supports one particular other cell.
+            probability that the report supports any particular other cell.
         cells: the number of cells in each group of devices.
     """
 
@@ -52,10 +52,10 @@ class TextTails(NamedTuple):
         return cls(cell_support(channel).support, channel.inputs)
 
     def reports(self, shares: Floats, errors: Floats) -> Floats:
-        """Return the number of reports used for each text, at least 1.
+        """Return a lower bound on the number of reports used for each text, at least 1.
 
-        The number of reports is computed from the standard error. The standard error includes the
-        errors of other texts' shares, so the result is at most the actual number.
+        The bound is computed from the standard error. The standard error includes the errors of
+        other texts' shares, so the result is at most the actual number.
         """
         of_text = np.clip(shares, 0.0, 1.0)
         frequency = self._frequencies(of_text + (1 - of_text) / self.cells)

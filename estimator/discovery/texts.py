@@ -2,19 +2,20 @@
 
 The groups that confirm a text are not among the groups that found it. In the confirming groups, the
 reports that support the text's cells are counted. Devices draw their groups independently of their
-texts, so this count is binomial. The hash functions are public, so shared cells of candidates are
-known. The reports of a shared cell count for neither candidate.
+texts, so this count is binomial. The hash functions are public, so the cells that two candidates
+share are known. The reports that support a shared cell count for neither candidate.
 
 The share of a text's cell includes the shares of unlisted texts in the same cell. These shares must
-be subtracted. Unlisted texts are in every cell equally often. If answers are lists, two texts of a
-list also bias the estimates of all other cells, on average by the same amount
-(`client_sdk.protocol.mechanisms.grouped_geometry`).
+be subtracted. Unlisted texts are in every cell equally often. If answers are lists, every pair of
+texts in a list also biases the estimates of all other cells, on average by the same amount (see
+`client_sdk.protocol.mechanisms.grouped_geometry`).
 
-Let k be the number of a group's cells that contain neither *other* listed texts nor dummies. One of
-these cells is the text's own. Let s be the share of the text's cell, and R the total share of the k
-cells. R is known, because the shares of all cells have a fixed sum. On average, the share of the
-text's cell exceeds the shares of the other k - 1 cells by the share f of the text. The estimate of
-f is thus s - (R - s) / (k - 1) = (k s - R) / (k - 1).
+A *dummy* is a cell that fills up short lists. Let k be the number of a group's cells that are not
+dummies and contain no *other* listed text. One of these cells is the text's own. Let s be the share
+of the text's cell, and R the total share of the k cells. R is known, because the shares of all
+cells have a fixed sum. On average, the share of the text's cell exceeds the shares of the other k -
+1 cells by the share f of the text. The estimate of f is thus s - (R - s) / (k - 1) = (k s - R) / (k
+- 1).
 
 If an answer is one text, this estimate is unbiased. In a list of up to m texts, two texts in the
 same cell count once. The relative error of f is then at most m divided by the number of cells.
@@ -38,7 +39,9 @@ from estimator.statistics.arrays import Counts, Floats
 from estimator.statistics.confidence import binomial_tail, chi_square_tail, tail_of, z_of
 
 UNLIKELY: Final = 0.001
-"""Groups contradict each other about a text's share if a test has a p-value below this number."""
+"""The significance level for a contradiction. Groups contradict each other about a text's share if
+a test has a p-value below this level.
+"""
 
 LEAST_DEVIATION: Final = 1.5
 """The minimum support of a tested candidate, in standard errors above chance."""
@@ -52,9 +55,9 @@ class Texts:
         shares: the share of each text. Found texts are sorted by share, the most common first.
         unclear: the texts about which groups contradict each other, and the requested texts that no
             group can confirm. ``shares`` contains an unclear text only if an analyst requested the
-            text and some group is usable.
+            text and at least one group can confirm it.
         candidates: the number of tested texts.
-        certain: the number of texts that certainly occur, with a joint confidence of 95%.
+        certain: the number of texts that are proved to occur, with a joint confidence of 95%.
         sharing: the requested texts that share a cell with another requested text in some group.
     """
 
@@ -87,11 +90,10 @@ def discover(kind: Text, tables: GroupTables, *, simultaneous: bool = False) -> 
 def confirm(kind: Text, tables: GroupTables, texts: Iterable[str], *, simultaneous: bool = False) -> Texts:
     """Return the share of each text that an analyst requests, in the given order.
 
-    Texts that are equal after truncation count as one text. A text that shares its cell with
-    another text in every group is unclear, and has no share.
-
-    Every group that receives the whole text is used, unless the text shares its cell with another
-    requested text that clearly exists.
+    Texts that are equal after truncation count as one text. A group is used for a text if the group
+    reports on the whole text. A group is not used if the text shares its cell in this group with
+    another requested text that clearly exists. If no group can be used, the text is unclear and has
+    no share.
 
     Raises:
         DomainError: if a text has a letter that the metric does not allow.
@@ -120,8 +122,8 @@ def confirm(kind: Text, tables: GroupTables, texts: Iterable[str], *, simultaneo
 def _confirmed(confirmation: Confirmation) -> Confirmation:
     """Leave out the cells that a candidate shares with clearly existing candidates.
 
-    Cells shared with candidates that do not clearly exist are kept. In a long list, every cell is
-    shared with some candidate.
+    Cells shared with other candidates are kept, because in a long list, every cell is shared with
+    some candidate.
     """
     exist = confirmation.exist()
     return confirmation.without_cells_of(exist & ~confirmation.disagree(exist))
@@ -133,7 +135,7 @@ def _shares(confirmation: Confirmation, places: NDArray[np.int64], labels: list[
 
 
 class RestOfCells(NamedTuple):
-    """For each text, the cells of a group that contain neither a dummy nor another listed text.
+    """For each text, the cells of a group that are not dummies and contain no other listed text.
 
     Attributes:
         cells: k, the number of these cells, at least 2; shape (texts,).
@@ -147,10 +149,10 @@ class RestOfCells(NamedTuple):
 
     @classmethod
     def from_cells(cls, every: RestOfCells, in_cells: Floats, errors: Floats, listed: NDArray[np.bool_]) -> RestOfCells:
-        """Leave out the cells of all listed texts except the text's own.
+        """For each text, leave out the cells of all other listed texts.
 
         Args:
-            every: all cells of a group except the dummies. Its fields have shape ().
+            every: all cells of a group except the dummies. The fields of ``every`` have shape ().
             in_cells: the share of each text's cell, shape (texts,).
             errors: the standard error of each cell's share, shape (texts,). The errors are assumed
                 to be independent.
@@ -174,7 +176,7 @@ class RestOfCells(NamedTuple):
         return combined
 
     def intervals(self, in_cells: Floats, ends: tuple[Floats, Floats], family: int) -> tuple[Floats, Floats]:
-        """Return the ends of the texts' intervals within 0..1, from the intervals of their cells.
+        """Return the ends of the intervals of the texts' shares. All ends are from 0 to 1.
 
         The interval of the cell's share is combined with the interval of R (Zou & Donner 2008). If
         the cell's interval begins at 0, the text's interval also begins at 0.
@@ -207,9 +209,9 @@ class Confirmation:
 
     @classmethod
     def from_tables(cls, domain: Text, tables: GroupTables, candidates: Sequence[CandidateText]) -> Confirmation:
-        """Select, for each candidate, the groups that receive it whole and can confirm it.
+        """Select the groups that can confirm each candidate.
 
-        Groups that found a candidate cannot confirm it.
+        These groups report on the whole text, and were not used to find the candidate.
         """
         groups = domain.groups(tables.law.points)
         sizes, places = np.array([group.bits for group in groups]), np.arange(len(groups))
@@ -223,7 +225,7 @@ class Confirmation:
         return cls(tables, cells, received, risks, listed)
 
     def without_cells_of(self, others: NDArray[np.bool_]) -> Confirmation:
-        """Return the confirmation that leaves out cells that a candidate shares with ``others``.
+        """Return a confirmation in which no candidate uses a cell that it shares with ``others``.
 
         Args:
             others: for each candidate, whether no other candidate may use the cells of this
@@ -241,7 +243,10 @@ class Confirmation:
 
     @property
     def supported(self) -> Counts:
-        """The number of used reports that support each candidate's cells, shape (candidates,)."""
+        """The number of reports that support each candidate, shape (candidates,).
+
+        The reports in groups that are not used for the candidate are left out.
+        """
         return _sum(self._supported(np.ones(len(self.cells), dtype=bool)))
 
     @property
@@ -280,7 +285,10 @@ class Confirmation:
 
     @property
     def _every(self) -> RestOfCells:
-        """All cells except dummies. The confirming groups give the estimated shares of dummies."""
+        """All cells except dummies.
+
+        The shares of dummies are estimated from the confirming groups.
+        """
         law = self.tables.law
         supported = self.tables.supported[-CONFIRMING:, law.cells :].sum(axis=0)
         reports = np.maximum(1, self.tables.reports[-CONFIRMING:].sum())
@@ -290,7 +298,8 @@ class Confirmation:
     def exist(self) -> NDArray[np.bool_]:
         """Return whether each candidate has a share significantly above 0.
 
-        A candidate that nobody has passes this test with a probability of at most its risk.
+        If nobody has a candidate's text, the result is true with a probability of at most the
+        candidate's risk.
         """
         supported, reports, chance = self.supported, self.reports, self.tables.law.by_chance
         expected = reports * chance
