@@ -1,1 +1,1 @@
-"""Rehearsals: known answers are randomized, and estimates are compared with the known answers."""
+"""Rehearsals, which randomize known answers and compare the estimates with the truth."""

@@ -27,7 +27,9 @@ MAX_DEVICES = 10**15
 SHOWN_MISTAKES = 20
 
 _Cells = dict[tuple[str, ...], list[int]]
-"""The number of rows, and the first row, with each distinct content of a metric's cells."""
+"""For each distinct content of a metric's cells, the number of rows with this content, and the
+first of these rows.
+"""
 
 SHARES_TOLERANCE = Fraction(1, 10**6)
 """The maximum difference between 1 and the sum of a metric's shares. Shares may be rounded to seven
@@ -53,9 +55,9 @@ class Missing(NamedTuple):
 class GroundTruth:
     """The devices of each metric, in the registry's order, and the unused columns and metrics.
 
-    Models are always ``missing``. If answers are read from a table, metrics without a column are
-    missing too. If answers are drawn, metrics of vectors or texts are missing too unless their
-    shares are given.
+    ``missing`` always contains the models. If answers are read from a table, ``missing`` also
+    contains the metrics without a column. If answers are drawn at random, ``missing`` also contains
+    the metrics of vectors and of texts, except metrics with given shares.
     """
 
     populations: tuple[Population, ...]
@@ -66,10 +68,10 @@ class GroundTruth:
 def read_csv(path: Path, registry: Registry, repeat: int = 1) -> GroundTruth:
     """Read a table of true answers, with one column per metric and one row per device.
 
-    The file is CSV (RFC 4180) in UTF-8 with a heading. A device with an empty cell does not answer
-    the metric. Each row represents ``repeat`` devices. Raise `AnswersError` if the table is
-    invalid. The message lists every mistake by row and column, but never contains the content of a
-    cell.
+    The file is CSV (RFC 4180) in UTF-8, and begins with a heading. If a cell is empty, the device
+    does not answer the metric. Each row represents ``repeat`` devices. Raise `AnswersError` if the
+    table is invalid. The message lists every mistake by row and column, but never contains the
+    content of a cell.
     """
     try:
         with path.open(newline="", encoding="utf-8-sig") as file:
@@ -83,9 +85,10 @@ def read_csv(path: Path, registry: Registry, repeat: int = 1) -> GroundTruth:
 def from_shares(registry: Registry, devices: int, shares: Path | None = None) -> GroundTruth:
     """Return a population of devices with random answers. Every device answers all metrics.
 
-    ``shares`` is a TOML or JSON file. For a metric, this file may contain a table that maps answers
-    to shares. If a metric has no given shares, all answers are equally likely. Raise `AnswersError`
-    if the file is invalid. The message lists every mistake by metric and, if possible, by entry.
+    ``shares`` is a TOML or JSON file. The file may contain, for each metric, a table that maps
+    answers to shares. If the file contains no table for a metric, all answers to this metric are
+    equally likely. Raise `AnswersError` if the file is invalid. The message lists every mistake by
+    metric and, if possible, by entry.
     """
     given = {} if shares is None else _read_shares(shares)
     if unknown := [name for name in given if name not in registry.metrics]:
@@ -163,7 +166,7 @@ def _source(rows: Iterator[tuple[int, list[str]]], registry: Registry, repeat: i
 
 
 def _missing(registry: Registry, rehearsed: Container[str], reason: str) -> tuple[Missing, ...]:
-    """Return the metrics that are not rehearsed, with `OF_MODELS` or ``reason`` as the reason."""
+    """Return the metrics that are not rehearsed. For models, the reason is `OF_MODELS`."""
     return tuple(
         Missing(metric, OF_MODELS if _is_model(metric) else reason)
         for name, metric in registry.metrics.items()
@@ -178,7 +181,7 @@ def _is_model(metric: Metric) -> bool:
 def _columns(heading: list[str], registry: Registry) -> dict[str, tuple[int, ...]]:
     """Return the positions of each metric's columns.
 
-    Each part of an answer, such as each answer of a pair, may have a separate column.
+    The parts of an answer may have separate columns. For instance, a pair of answers may have two.
     """
     columns: dict[str, tuple[int, ...]] = {}
     for name, metric in registry.metrics.items():

@@ -1,17 +1,17 @@
 """The expected quality of a model, measured on people who were not used for training.
 
-The AUC measures the quality. The AUC is the probability that the model scores a random person with
-the label yes higher than a random person with the label no. A model that predicts nothing has an
-AUC of 0.5, and a perfect model has an AUC of 1.
+The AUC (area under the ROC curve) measures the quality. The AUC is the probability that the model
+gives a higher score to a random person with the label yes than to a random person with the label
+no. A model that predicts nothing has an AUC of 0.5, and a perfect model has an AUC of 1.
 
 A table contains the true answers of some people. The table has one column per feature, and one
 column, named after the metric, for the label. Each row is a different person, unless a column
 ``person`` identifies the people.
 
-Each round of a rehearsal holds back different people for the test. The round draws devices, with
-replacement, from the rows of all other people. Additional devices reduce the noise, but the people
-remain the same. The result therefore measures the effect of noise, not the benefit of additional
-people.
+Each round of a rehearsal holds back some people for the test, who differ from round to round. The
+round draws the answers of devices, with replacement, from the rows of all other people. With more
+devices, the noise is smaller, but the answers come from the same people. A rehearsal therefore
+measures the effect of noise, but not the benefit of data from more people.
 
 `devices_for` finds the smallest number of devices at which privacy lowers the AUC by an acceptable
 amount.
@@ -88,7 +88,7 @@ class People:
 
 @dataclass(frozen=True, slots=True)
 class ModelRehearsal:
-    """The number of devices in each round, and the AUC of the model that each round trains."""
+    """The number of devices in each round, and the AUC of each round's model."""
 
     devices: int
     aucs: tuple[float, ...]
@@ -157,7 +157,7 @@ def rehearse_model(  # noqa: PLR0913, PLR0917 the inputs of a rehearsal
     """Train models on randomized reports, and return how well the models predict a yes/no label.
 
     Each round holds back different people and redraws the devices. ``rounds`` is at least 1.
-    ``after_round`` is called with 1 after each round.
+    ``after_round`` is called with the argument 1 after each round.
     """
     encoded = np.array([metric.encode(answer, NO_COINS) for answer in people.answers])
     aucs = []
@@ -192,9 +192,11 @@ def drawn_tally(metric: Metric, encoded: Counts, counts: Counts, generator: np.r
 
 
 def auc_of(scores: Floats, labels: np.ndarray[tuple[int], np.dtype[np.bool_]]) -> float:
-    """Return the probability that a random person with yes outscores a random person with no.
+    """Return the AUC of scores, given whether each person's label is yes.
 
-    A pair of equal scores counts one half. Both labels must occur.
+    The AUC is the probability that a random person with the label yes has a higher score than a
+    random person with the label no. A pair of equal scores counts as one half. Both labels must
+    occur.
     """
     yes, no = np.sort(scores[labels]), np.sort(scores[~labels])
     below = np.searchsorted(no, yes, side="left") + np.searchsorted(no, yes, side="right")
@@ -202,7 +204,7 @@ def auc_of(scores: Floats, labels: np.ndarray[tuple[int], np.dtype[np.bool_]]) -
 
 
 def auc_without_privacy(people: People, metric: Metric, rounds: int, seed: int) -> float:
-    """Return the mean AUC of linear regressions on true answers, over all rounds."""
+    """Return the mean AUC, over all rounds, of linear regressions on answers without noise."""
     return float(np.mean(aucs_without_privacy(people, metric, rounds, seed)))
 
 
@@ -238,8 +240,8 @@ MOST_DEVICES: Final = 10**7
 DOUBLINGS: Final = math.ceil(math.log2(MOST_DEVICES / FEWEST_DEVICES))
 
 HALVINGS: Final = 3
-"""The number of bisection steps after doubling has found enough devices. Three steps determine the
-smallest number to within 9%.
+"""The number of bisection steps. Bisection begins when doubling has found a sufficient number of
+devices. Three steps determine the smallest sufficient number to within 9%.
 """
 
 MOST_REHEARSALS: Final = 1 + DOUBLINGS + HALVINGS
@@ -283,12 +285,13 @@ def devices_for(  # noqa: PLR0913 the inputs of a rehearsal
 
     The loss is relative to a linear regression on answers that are not randomized. The search
     doubles the number of devices until the loss is small enough. Bisection then searches between
-    the last two numbers. A mean loss may be small by chance. The search therefore adds the standard
-    error before the comparison with ``most_loss``.
+    the last two numbers. The mean loss over the rounds may be small by chance. The search therefore
+    compares the mean loss plus its standard error with ``most_loss``.
 
-    For each number of devices, ``rounds`` rounds (at least 2) hold back the same people.
-    ``advance`` is called with 1 after each number of devices. The result is None if `MOST_DEVICES`
-    are not enough.
+    ``rounds`` is the number of rounds for each number of devices, at least 2. For every number of
+    devices, the rounds hold back the same people. ``advance`` is called with the argument 1 after
+    the rounds for each number of devices. The result is None if `MOST_DEVICES` devices are not
+    enough.
     """
     plain = aucs_without_privacy(people, metric, rounds, seed)
 
@@ -318,7 +321,9 @@ def _rounded(devices: float) -> int:
 
 
 LEAST_ROWS: Final = 20
-"""The minimum number of complete rows. Fewer rows leave too few people for the test."""
+"""The minimum number of rows without an empty cell. Fewer rows leave too few people for the
+test.
+"""
 
 LEAST_PERSONS: Final = 2
 """The minimum number of people with each label: one for training, and one for the test."""
@@ -327,9 +332,9 @@ LEAST_PERSONS: Final = 2
 def read_people(path: Path, metric: Metric) -> People:
     """Read a table of true answers for a model with a yes/no label.
 
-    The file is CSV (RFC 4180) in UTF-8 with a heading. A column ``person`` may identify each row's
-    person. Rows with an empty cell are left out. Raise `AnswersError` if the table is invalid. The
-    message names the column or the row, but never contains the content of a cell.
+    The file is CSV (RFC 4180) in UTF-8, and begins with a heading. A column ``person`` may identify
+    the person of each row. Rows with an empty cell are left out. Raise `AnswersError` if the table
+    is invalid. The message names the column or the row, but never contains the content of a cell.
     """
     observation = analysis_of(metric).observation
     if observation is None or not observation.is_of_yes_and_no:

@@ -45,15 +45,15 @@ ROUNDING: Final = 1e-9
 Truths = Mapping[FigureKey, float]
 
 WHOLE_BAND: Final = "band"
-"""The key of the coverage of a whole distribution function."""
+"""The key, in the result of `held`, for all points of a distribution function together."""
 
 BAND: Final = "at_most"
-"""The name of the statistic whose figures are points of a distribution function."""
+"""The statistic whose figures are the points of a distribution function."""
 
 
 @dataclass(frozen=True, slots=True)
 class TrueAnswer:
-    """An answer, and the channel inputs that may encode the answer, each with a probability.
+    """An answer, the channel inputs that may encode the answer, and each input's probability.
 
     The encoding is random if the device rounds a number or selects a member of a set. A text is
     encoded as an integer.
@@ -74,7 +74,7 @@ def as_float(value: Value) -> float:
 
 
 def read_answer(metric: Metric, cell: str | tuple[str, ...]) -> TrueAnswer:
-    """Parse an answer from one cell, or from several cells with one part each.
+    """Parse an answer from one cell, or from several cells that each contain a part of it.
 
     Raise `ValueError` if the cells do not contain an answer. The message describes possible
     answers, but never contains the content of a cell.
@@ -110,7 +110,7 @@ def distinct(answers: Iterable[tuple[TrueAnswer, int]]) -> dict[TrueAnswer, int]
 
 @dataclass(frozen=True, slots=True, eq=False)
 class WeightedNumbers:
-    """Numbers in ascending order. A weight is the number or share of devices with this number."""
+    """Numbers in ascending order, each with the number or share of devices as its weight."""
 
     values: Floats
     weights: Floats | Counts
@@ -131,14 +131,14 @@ class WeightedNumbers:
     def quantiles(self, probabilities: Sequence[float]) -> list[float]:
         """Return the quantile at each level.
 
-        The quantile at level p is the smallest number v with a cumulative share of at least p.
+        The quantile at level p is the smallest number whose cumulative share is at least p.
         """
         reached = np.searchsorted(np.cumsum(self.weights) / self.total, np.array(probabilities) - ROUNDING)
         quantiles: list[float] = self.values[np.minimum(reached, self.values.size - 1)].tolist()
         return quantiles
 
     def at_most(self, places: Sequence[float]) -> list[float]:
-        """Return the share of devices with a number of at most x, for each x in ``places``."""
+        """Return, for each x in ``places``, the share of devices with a number of at most x."""
         return [self._share(self.values <= place) for place in places]
 
     def bins(self, starts: Sequence[float]) -> list[float]:
@@ -168,10 +168,10 @@ class Population:
     Attributes:
         shares: the share of each answer, shape (len(answers),), with sum 1.
         devices: the number of devices that record an answer.
-        at_hand: the number of devices with each answer, shape (len(answers),). None if answers are
-            drawn at random from ``shares``.
-        is_known: whether answers or their shares were given. Otherwise, all answers are equally
-            likely.
+        at_hand: the given number of devices with each answer, shape (len(answers),). None if
+            answers are drawn at random from ``shares``.
+        is_known: whether the user provided answers or their shares. Otherwise, all answers are
+            equally likely.
 
     """
 
@@ -198,7 +198,7 @@ class Population:
         return analysis_of(self.metric).draws([answer.law for answer in self.answers])
 
     def coordinates(self, weights: Floats | Counts) -> Floats:
-        """Return the mean of each coordinate of the answers, before long vectors are scaled down.
+        """Return the mean of each coordinate of the answers. Long vectors are not scaled down.
 
         ``weights`` are the weights of the answers, shape (len(answers),).
         """
@@ -219,13 +219,16 @@ class Population:
         return shares
 
     def mean(self, weights: Floats | Counts) -> float:
-        """Return the mean of the numbers, of the steps of a scale, or of the sizes of sets."""
+        """Return the mean of the answers.
+
+        An answer on a scale counts as its position on the scale, and a set as its size.
+        """
         total, worth = math.fsum(weights.tolist()), analysis_of(self.metric).worth
         pairs = zip(self.answers, weights.tolist(), strict=True)
         return math.fsum(worth(answer.value) * (weight / total) for answer, weight in pairs)
 
     def group_means(self, weights: Floats | Counts, groups: Sequence[Label]) -> list[float]:
-        """Return the mean of each group's numbers, or NaN for a group without devices.
+        """Return the mean of each group's numbers. The mean is NaN if a group has no devices.
 
         Each answer is a pair of a group and a number. ``weights`` are the weights of the answers,
         shape (len(answers),).
@@ -244,7 +247,7 @@ class Population:
 
     @property
     def unclipped(self) -> Numbers | None:
-        """The answers before clipping, or None if answers are unknown or are not numbers."""
+        """The answers before clipping. None if answers are unknown or are not numbers."""
         values = [as_float(answer.value) for answer in self.answers if self.is_known]
         if not values or any(map(math.isnan, values)):
             return None
@@ -253,7 +256,10 @@ class Population:
 
     @property
     def clips(self) -> tuple[Clip, ...]:
-        """Clipping ranges that are better for the mean than the present range, or ()."""
+        """The clipping ranges that lead to a better mean than the present range.
+
+        Empty if no range is better.
+        """
         people = self.unclipped if self.metric.kind.statistic == "mean" else None
         return () if people is None else analysis_of(self.metric).clips(people, self.devices)
 
@@ -270,7 +276,7 @@ returns the true figures.
 
 
 def truths_of(population: Population, weights: Floats | Counts, estimated: MetricEstimate) -> dict[FigureKey, float]:
-    """Return the true value of each figure with a known true value.
+    """Return the true values of the figures. Figures without a known true value are left out.
 
     ``weights`` are the numbers or shares of devices with each answer.
     """
@@ -313,7 +319,7 @@ TRUTHS: Final[dict[str, _Truth]] = {
     "bin": lambda population, weights, bins: population.numbers(weights).bins([start for start, _ in bins]),
     "mean_within": lambda population, weights, groups: population.group_means(weights, groups),
 }
-"""The function that computes each statistic's true figures. An unknown figure is NaN."""
+"""For each statistic, the function that computes the true figures. Unknown figures are NaN."""
 
 
 def holds(figure: Estimate, truth: float) -> bool:
@@ -322,7 +328,7 @@ def holds(figure: Estimate, truth: float) -> bool:
 
 
 def compared(estimated: MetricEstimate, truths: Truths) -> Iterator[tuple[FigureKey, Figure, float]]:
-    """Yield the key, the estimate and the true value of each figure with a known true value."""
+    """Yield the key, the estimate and the true value of each figure in ``truths``."""
     for group in estimated.groups:
         for key, figure in zip(group.keys, group.figures, strict=True):
             if key in truths:
@@ -332,8 +338,8 @@ def compared(estimated: MetricEstimate, truths: Truths) -> Iterator[tuple[Figure
 def held(estimated: MetricEstimate, truths: Truths) -> dict[str, float]:
     """Return the fraction of each statistic's intervals that contain the true value.
 
-    The entry `WHOLE_BAND` is 1 if all intervals of a distribution function contain the true value,
-    otherwise 0.
+    If a distribution function is estimated, the entry `WHOLE_BAND` is 1 if all of the function's
+    intervals contain their true values, and otherwise 0.
     """
     by_statistic: dict[str, list[bool]] = {}
     for key, figure, truth in compared(estimated, truths):
@@ -367,7 +373,11 @@ class Coverage(Record, frozen=True):
 def coverages_of(
     of_population: Sequence[Mapping[str, float]], of_devices: Sequence[Mapping[str, float]]
 ) -> dict[str, Coverage]:
-    """Compute the coverage of each statistic from results of `held`. {} if there are no rounds."""
+    """Compute the coverage of each statistic.
+
+    ``of_population`` and ``of_devices`` contain the result of `held` for each round. The result is
+    empty if there are no rounds.
+    """
     rounds = len(of_population)
 
     def mean(each_round: Sequence[Mapping[str, float]], statistic: str) -> float:

@@ -1,7 +1,7 @@
 """A rehearsal, which draws reports for known answers and compares estimates with the truth.
 
-Reports are drawn from the distributions of the metrics' real mechanisms. The result is a document
-like a report, with the true value of each figure.
+Reports are drawn from the exact distributions of the metrics' mechanisms. The result is a document
+like an analyst's report that also contains the true value of each figure.
 """
 
 from __future__ import annotations
@@ -136,8 +136,8 @@ class Rehearsed(MetricEstimate, frozen=True, kw_only=True):
     ) -> Rehearsed:
         """Return the results of a metric, with the true value of each figure.
 
-        ``coverage`` contains the coverage of each statistic's intervals. ``texts`` is None if texts
-        are not discovered.
+        ``coverage`` contains the coverage of each statistic's intervals. ``texts`` is None if the
+        metric does not discover texts.
         """
         fields = {name: getattr(estimated, name) for name in estimated.__struct_fields__}
         rehearsed = cls(
@@ -197,15 +197,15 @@ def rehearse(  # noqa: PLR0913 the inputs of a rehearsal
 ) -> Rehearsal:
     """Draw a report from every device, estimate the metrics, and measure coverage.
 
-    The *coverage* of intervals is the fraction that contains the true value.
+    The *coverage* is the fraction of intervals that contain the true value.
 
     Args:
         truth: the true answers.
         seed: the seed of all randomness. The same seed gives the same result with the same version
             of numpy.
-        rounds: the number of repetitions with new reports, for the coverage.
-        ranges: the ranges whose shares are estimated. Each range consists of a metric's name, a
-            start and an end.
+        rounds: the number of times that reports are drawn again, to measure the coverage.
+        ranges: ranges of numbers. The share of answers in each range is estimated. Each entry
+            consists of a metric's name, and the start and end of the range.
         after_round: a function that is called after each round of each metric.
         window_of: a function that returns the window of a device's reports.
         keep: a function that is called with each metric's tally before the estimation.
