@@ -1,4 +1,4 @@
 """The conformance runner, which tests an SDK against the rules of the protocol.
 
-The runner starts a program, which drives the SDK.
+The runner starts a program that drives the SDK.
 """

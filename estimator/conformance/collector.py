@@ -15,7 +15,7 @@ from types import TracebackType
 from typing import Any, NamedTuple, Self
 
 MAX_BODY_BYTES = 1 << 20
-"""The maximum number of bytes to read of a body: sixteen times the largest upload."""
+"""The maximum number of bytes to read from a request's body: sixteen times the largest upload."""
 
 
 class ReceivedRequest(NamedTuple):
@@ -32,13 +32,16 @@ Scripted = dict[str, Any]
 
 
 class ScriptedCollector:
-    """A collector on a local port, which takes its responses to requests from a script.
+    """A collector that listens on a local port and takes its responses from a script.
 
     After the last scripted response, the collector accepts all reports.
     """
 
     def __init__(self, on_kill: Callable[[], None]) -> None:
-        """Start to listen. A script can require a call of ``on_kill``, which kills the program."""
+        """Start to listen.
+
+        ``on_kill`` kills the program. A script can request this call in place of a response.
+        """
         self._script: deque[Scripted] = deque()
         self._received: list[tuple[ReceivedRequest, Scripted]] = []
         self._on_kill = on_kill
@@ -67,12 +70,15 @@ class ScriptedCollector:
         self._script = deque(script)
 
     def taken(self) -> list[tuple[ReceivedRequest, Scripted]]:
-        """Return the requests since the last call, each with its response in the script."""
+        """Return the requests since the last call of `taken`, each with its scripted response."""
         received, self._received = self._received, []
         return received
 
     def answer(self, request: ReceivedRequest) -> tuple[int, dict[str, str], bytes, Scripted]:
-        """Store a request. Return the response's status, headers, body, and entry in the script."""
+        """Store a request.
+
+        Return the status, headers and body of the response, and the response's entry in the script.
+        """
         script: Scripted = self._script.popleft() if self._script else {"refuse": {}}
         self._received.append((request, script))
         if script.get("kill"):
@@ -92,7 +98,7 @@ class ScriptedCollector:
 
 
 def _reports(body: bytes) -> list[dict[str, Any]]:
-    """Return the reports of a body, or [] for an invalid upload."""
+    """Return the reports in an upload's body, or [] if the upload is invalid."""
     try:
         reports = json.loads(body)["reports"]
         return [{"metric": str(report["metric"])} for report in reports]

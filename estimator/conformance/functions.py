@@ -1,4 +1,4 @@
-"""Cases that test single functions of an SDK: mechanisms, answers, editions and windows.
+"""Test cases for single functions of an SDK: mechanisms, answers, editions and windows.
 
 A *vector* is an entry in a file of test vectors, with arguments and the expected result. A case
 sends the arguments to the program as one line, and compares the program's answer.
@@ -17,7 +17,7 @@ Line = dict[str, Any]
 
 
 def laws(program: Program, coins: Mapping[str, Any]) -> Iterator[Case]:
-    """Yield a case for each combination of mechanism, input and coins' outcomes in the vectors."""
+    """Yield a case for each mechanism, input and outcome of coins that the vectors contain."""
     for vector in coins["channels"]:
         mechanism = vector["mechanism"]
         common = {"do": "perturb", **{key: vector[key] for key in ("mechanism", "integers", "odds") if key in vector}}
@@ -47,7 +47,10 @@ def answers(
 
 
 def editions(program: Program, vectors: list[dict[str, Any]], compiled: Mapping[str, Any]) -> Iterator[Case]:
-    """Yield, for each definition, a case that compares its canonical text and its edition."""
+    """Yield a case for each metric's definition in the vectors.
+
+    The case checks the canonical text and the edition of the definition.
+    """
     for vector in vectors:
         metric = _metric(vector, compiled)
         line = {
@@ -77,7 +80,7 @@ def windows(program: Program, vectors: Mapping[str, Any]) -> Iterator[Case]:
 
 
 def needed_by(metric: Mapping[str, Any] | None) -> tuple[str, ...]:
-    """Return a compiled metric's kinds and its mechanism, or () if the metric did not compile."""
+    """Return the kinds and the mechanism of a compiled metric. Return () if it did not compile."""
     if metric is None:
         return ()
     parts = (part["kind"] for part in metric["domain"].get("cross", ()))
@@ -118,10 +121,10 @@ def _tossed(  # noqa: PLR0913, PLR0917 all parts of a case
 def _compared(
     program: Program, case_class: CaseClass, name: str, line: Line, expected: Mapping[str, tuple[str, object]]
 ) -> Case:
-    """Send a line to the program, and return a case that compares the answer with the expected one.
+    """Send a line to the program, and return a case that checks the program's answer.
 
-    ``expected`` contains, for each rule, a member of the answer and its expected value. The case
-    fails at the first rule for which the answer has a different value.
+    ``expected`` contains, for each rule, the name of a member of the answer and the member's
+    expected value. The case fails at the first rule for which the answer has a different value.
     """
     first = next(iter(expected)).partition(" ")[0]
     try:

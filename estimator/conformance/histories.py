@@ -29,14 +29,14 @@ START, SOON, LATER, LAST = "2026-11-18 12:00", "2026-11-18 14:00", "2026-11-19 1
 * `START`: the device records and sends reports.
 * `SOON`: after a malformed verdict, the device sends the upload again.
 * `LATER`: the device sends refused reports again.
-* `LAST`: the device sends nothing more.
+* `LAST`: the device has nothing left to send.
 """
 
 MOST_REPORTS: Final = 9
 
 
 def histories_of(document: Mapping[str, Any], verdicts: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
-    """Yield a document's histories, then a history for each verdict among the test vectors.
+    """Yield the histories in a document, then a history for each verdict in the test vectors.
 
     After a valid verdict, the device sends the refused reports again. Valid verdicts on more than
     `MOST_REPORTS` reports are left out.
@@ -64,7 +64,10 @@ def _answered(vector: Mapping[str, Any]) -> Iterator[Step]:
 def play_histories(
     program: Program, registries: Mapping[str, Any], histories: Iterable[Mapping[str, Any]]
 ) -> Iterator[Case]:
-    """Play the histories. Yield a case for each history, with the first broken rule, if any."""
+    """Play the histories, and yield a case for each.
+
+    A failed case contains the first broken rule.
+    """
     with ScriptedCollector(program.kill) as collector, TemporaryDirectory() as folder:
         for place, history in enumerate(histories):
             case_class = next(each for each in CaseClass if each.label == history["class"])
@@ -160,8 +163,8 @@ def _check_sizes(received: list[tuple[ReceivedRequest, Scripted]]) -> None:
     """Compare the number of reports in each upload with the number that the script expects.
 
     Raises:
-        NotSupportedError: if the program divides reports among uploads differently. The script's
-            verdict then does not fit the upload.
+        NotSupportedError: if the numbers differ, because the program divides reports among uploads
+            in another way. The script's verdict then does not fit the upload.
     """
     for request, script in received:
         if script.get("reports", 0) != 0 and request.body.count(b'"metric"') != script["reports"]:

@@ -14,7 +14,7 @@ MAX_CHARS: Final = 300
 
 
 class CaseClass(Enum):
-    """A class of cases, with its label and description."""
+    """A class of test cases, with the label and the description of the class."""
 
     LAWS = "laws", "scripted coins to symbols"
     ANSWERS = "answers", "answers and scripted coins to symbols"
@@ -51,8 +51,8 @@ class Case(NamedTuple):
     Attributes:
         case_class: the class of the case.
         name: the name of the case.
-        breach: the broken rule, or None.
-        lacks: a missing feature of the program, or empty.
+        breach: the broken rule. None if the program broke no rule.
+        lacks: a feature that the case needs and the program lacks. Empty if the program lacks none.
     """
 
     case_class: CaseClass

@@ -27,7 +27,7 @@ class RefusedLineError(Exception):
 
 
 class Program:
-    """A program that drives an SDK. After `kill`, the next call of `ask` restarts it.
+    """A program that drives an SDK. After `kill`, the next call of `ask` restarts the program.
 
     Attributes:
         name: the name of the program, from its answer to ``hello``.
@@ -124,7 +124,7 @@ class Program:
 
 
 def _read(process: subprocess.Popen[str], lines: SimpleQueue[str]) -> None:
-    """Put each line of a program into a queue, and an empty text when the program ends."""
+    """Put each line that a program prints into a queue. At the end, put an empty text."""
     assert process.stdout is not None  # noqa: S101 it was started with a pipe
     with process.stdout as output:
         for line in output:

@@ -1,4 +1,4 @@
-"""The runner of the conformance cases of requested classes, such as ``windows`` or ``ledger``."""
+"""Run the conformance cases of the requested classes, such as ``windows`` or ``ledger``."""
 
 from __future__ import annotations
 

@@ -40,7 +40,7 @@ class Arrived(NamedTuple):
     alone: tuple[str, ...] = ()
 
     def __str__(self) -> str:
-        """Return a description of the reports and uploads, for people."""
+        """Return a readable description of the reports and uploads."""
         parts = (
             ("for the first time", self.sent),
             ("again, the same bytes of upload", self.again),
@@ -54,7 +54,7 @@ _parsed = lru_cache(Registry.parse)
 
 
 class DeviceTraffic:
-    """Everything that one device has sent, for checks against the protocol's rules."""
+    """Everything that one device has sent, with checks against the rules of the protocol."""
 
     def __init__(self) -> None:
         """Begin with a device that has sent nothing."""
@@ -74,8 +74,8 @@ class DeviceTraffic:
     def label(self, key: ReportKey) -> str:
         """Return a report's label, such as ``theme 2026-11-18``.
 
-        If a report belongs to a later registry than the first, its label ends with this registry's
-        name.
+        If the report's metric and edition are not in the first registry that the app loaded, the
+        label ends with the name of the later registry that contains the metric.
         """
         metric, edition, window = key
         first, *others = self._registries.items()
@@ -85,7 +85,10 @@ class DeviceTraffic:
         return f"{metric} {window} {next(named, edition)}"
 
     def take(self, received: list[tuple[ReceivedRequest, Scripted]]) -> tuple[Arrived, list[Breach]]:
-        """Check the requests of a step, and return their contents and the broken rules."""
+        """Check the requests of one step.
+
+        Return their reports and uploads, and the broken rules.
+        """
         sent: list[str] = []
         again: list[int] = []
         alone: list[str] = []
@@ -161,7 +164,7 @@ class DeviceTraffic:
         return next((metric for metric in known if metric is not None and report.edition in metric.editions), None)
 
     def _settle(self, upload: Upload, keys: list[ReportKey], script: Scripted) -> None:
-        """Note which reports of an upload the response refused or left unanswered."""
+        """Remember the upload's reports that the response refused, and those without an answer."""
         self._unanswered |= set(keys)
         if script.get("drop") or script.get("cut") or script.get("kill") or script.get("status", OK) != OK:
             return
