@@ -36,8 +36,8 @@ therefore never reveal more than two grid points do. The audit still walks a few
 grid points, to check the rounding.
 
 **Sets.** A whole set of values is encoded as one input. The probability of a symbol depends only on
-the number of set members that the symbol favors. The empty set and a set of the maximum size have
-the largest ratio. If there are more than `MOST_SETS` sets, two sets of each size are walked.
+the number of set members that the symbol favors. The empty set and a set of the maximum size are
+therefore a worst pair. If there are more than `MOST_SETS` sets, two sets of each size are walked.
 """
 
 from __future__ import annotations
@@ -169,7 +169,7 @@ class WalkPlan:
 
 
 def coins_of_encoding(metric: Metric) -> int:
-    """Return the number of coins for encoding any answer to a metric."""
+    """Return the number of coins that are tossed to encode an answer to a metric."""
     return of_shape(metric.kind, WALKED_SHAPES).coins
 
 
@@ -194,7 +194,6 @@ def _pairs(metric: Metric, _: tuple[int, ...], __: bool) -> list[Answer]:  # noq
 
 
 def _on_grid(kind: Grid, inputs: tuple[int, ...], last: int) -> list[Answer]:
-    """Return the grid points of the given inputs, and some numbers between grid points."""
     places = [Fraction(place) for place in inputs]
     places += [cell + part for cell in dict.fromkeys((0, last // 2, last - 1)) for part in PARTS]
     numbers: Iterable[Fraction] = (kind.low + (kind.high - kind.low) * place / last for place in places)
@@ -238,7 +237,7 @@ class WalkedShape(NamedTuple):
     Attributes:
         answers: a function that returns the answers to check. The arguments are the metric, the
             inputs to check, and whether to check all inputs.
-        coins: the number of coins for encoding an answer.
+        coins: the number of coins that are tossed to encode an answer.
         is_slow: whether the encoding uses exact fractions. If so, ``WalkPlan.reported`` contains
             only some answers.
         sets: a function that returns the number of possible sets, or 0 if answers are not sets.

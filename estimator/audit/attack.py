@@ -90,10 +90,11 @@ def provable(successes: int, others: int, n: int, level: float, delta: float = 0
 
 
 def detectable(successes: int, n: int, level: float, epsilon: float, delta: float) -> float | None:
-    """Return the smallest excess over a claimed epsilon that about half of all audits would prove.
+    """Return the excess over a claimed epsilon at which about half of all audits refute the claim.
 
-    The probability of the event after the first answer is assumed to be its observed frequency. The
-    probability after the second answer is then e**excess times smaller than the claim requires.
+    The probability of the event after the first answer is assumed to be its observed frequency. If
+    epsilon exceeds the claim by the excess, the probability after the second answer is e**excess
+    times smaller than the minimum that the claim allows.
 
     Returns:
         The excess of the true epsilon over the claim. None if n observations cannot prove any
@@ -147,8 +148,8 @@ class LowerBound:
     Attributes:
         claim: the attacked claim.
         epsilon: a lower bound on the true epsilon.
-        detectable: the smallest excess over the claimed epsilon that about half of all audits would
-            prove. None if no excess is provable.
+        detectable: the excess over the claimed epsilon at which about half of all audits refute the
+            claim. None if no excess is provable.
         observations: n, the number of observations of each answer.
         at_best: the largest lower bound that n observations of each answer can prove.
     """

@@ -86,7 +86,7 @@ class Life:
     """All answers that a device gives, from its first window to its last.
 
     Attributes:
-        answers: for each window, the answers by metric.
+        answers: for each window, the answer to each metric.
         window: the kind of window, such as a day.
     """
 

@@ -150,7 +150,10 @@ def _plain(values: Iterable[Value | None]) -> Rows:
 
 
 def _interned(values: Iterable[Value | None]) -> Rows:
-    """Return a code for each value. Codes are numbered by the first occurrence of the value."""
+    """Return a code for each value.
+
+    Codes count from 1, in the order in which values first occur.
+    """
     numbers: dict[Value | None, int] = {None: MISSING}
     return np.array([numbers.setdefault(value, len(numbers)) for value in values], dtype=np.int64)
 
@@ -298,7 +301,6 @@ def scores(sample: ObservationTable) -> Iterator[Score]:
 
 
 def _in_pairs(sample: ObservationTable, exact: Sequence[_ExactCoder]) -> Iterator[Score]:
-    """Yield a score for each pair of columns, and for all pairs of windows of each feature."""
     coarse = {at: coder for at in range(_width(sample)) if (coder := _coarse(sample, at, exact[at])) is not None}
     over_time: defaultdict[str, list[Score]] = defaultdict(list)
     for first, second in combinations(coarse, 2):

@@ -250,7 +250,10 @@ class Interval:
         return self.low
 
     def quotient(self, scale: int, shift: int, divisor: int) -> int:
-        """Decide and return (integer * scale + shift) // divisor, for a divisor above the scale."""
+        """Decide and return (integer * scale + shift) // divisor.
+
+        The divisor must exceed the scale.
+        """
         first = (self.low * scale + shift) // divisor
         last = ((self.high - 1) * scale + shift) // divisor
         quotient = first + self._chosen(last - first + 1)

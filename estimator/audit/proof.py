@@ -1,4 +1,4 @@
-"""The results of an exact audit and the SDK's claims, as data and as a document.
+"""The results of an exact audit next to the SDK's claims, as objects and as a document.
 
 The audit computes the exact distribution of the symbol for each answer. Let P and Q be two of these
 distributions, and r a ratio. The *hockey-stick divergence* is the sum of max(0, P - r Q) over all
@@ -70,7 +70,6 @@ def _rows(laws: Sequence[Chances[int]]) -> tuple[Rows, int]:
 
 
 def _pairs(rows: Rows) -> list[tuple[list[int], list[int]]]:
-    """Return all ordered pairs of rows."""
     places = sorted(permutations(range(len(rows)), 2), key=lambda pair: -abs(pair[0] - pair[1]))
     return [(rows[first], rows[second]) for first, second in places]
 

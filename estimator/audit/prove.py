@@ -183,7 +183,6 @@ def _coins_of_symbols(coins: Mapping[Settled, frozenset[int]]) -> dict[int, set[
 
 
 def _declared(walk: Walk, first: EncodedAnswer, second: EncodedAnswer) -> Chances[Settled]:
-    """Return the declared joint distribution of two answers' inputs and permanent answers."""
     chances: defaultdict[Settled, Fraction] = defaultdict(Fraction)
     for (place, other), share in _coupled(first.inputs, second.inputs).items():
         for symbol, chance in walk.declared(EncodedAnswer.of_input(place)).items():

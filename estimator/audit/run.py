@@ -116,7 +116,7 @@ class GameGroup:
 
 
 def game_groups(registry: Registry, reports: int) -> list[GameGroup]:
-    """Return all games of an audit, in groups with the same simulated devices.
+    """Return all games of an audit. The games in a group use the same simulated devices.
 
     In games about a single metric, each answer is reported at least ``reports`` times.
     """

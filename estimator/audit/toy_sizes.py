@@ -25,8 +25,8 @@ group does not depend on the texts, and the geometry randomizes the cells.
 
 The coins have about 10**9 outcomes. The audit of texts also has two parts:
 
-* At toy size, texts have at most three letters from an alphabet of two, and the geometry has 13
-  points. The device's code reports all of these texts with all outcomes of coins. The epsilon is
+* At toy size, texts have at most three letters, the alphabet has two letters, and the geometry has
+  13 points. The device's code reports all of these texts with all outcomes of coins. The epsilon is
   the same as at full size. If answers are lists, the code reports some lists of at most
   `MOST_ITEMS` texts.
 * At full size, the coins choose a certain group and a certain symbol of the geometry. The audit
@@ -134,7 +134,6 @@ def _followed(channel: RotatedAxes, vector: Sequence[int], rotation: int, axes: 
 
 
 def _as_answered(metric: Metric, channel: RotatedAxes) -> Iterator[str]:
-    """Yield a sentence if an answer is not reported like the vector that encodes the answer."""
     ends = (0, 0, 0), (channel.rotations - 1, channel.favoured - 1, 2 * channel.dimension - channel.favoured - 1)
     for answer, (rotation, *places), keep in product(_answers(metric), ends, (True, False)):
         vector = metric.encode(answer, Script())
@@ -213,7 +212,6 @@ def toy_of(domain: Text) -> Text:
 
 
 def _at_full_size(channel: GroupedGeometry, domain: Text) -> Iterator[str]:
-    """Yield a sentence for each difference from the declaration, at the channel's full size."""
     if channel.worst_ratio != channel.geometry.worst_ratio:
         yield "the channel's declared ratio differs from its geometry's ratio"
     total = sum(channel.weights)

@@ -53,7 +53,6 @@ def histories_of(document: Mapping[str, Any], verdicts: Mapping[str, Any]) -> It
 
 
 def _answered(vector: Mapping[str, Any]) -> Iterator[Step]:
-    """Yield the first steps of a history: record answers, send them, and receive a verdict."""
     names = [f"q{place}" for place in range(vector["reports"])]
     yield {"begin": NINE, "consent": True, "at": START}
     yield from ({"record": name, "answer": "a", "at": START, "recorded": "queued"} for name in names)

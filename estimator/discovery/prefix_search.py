@@ -38,13 +38,15 @@ from estimator.statistics.arrays import Counts, Floats
 from estimator.statistics.confidence import tail_of
 
 SURVIVORS: Final = 1024
-"""The number of prefixes that survive a level. More survivors would find hardly any more texts."""
+"""The number of prefixes that survive a level. With more survivors, the search would find hardly
+any additional texts.
+"""
 
 CANDIDATES: Final = 128
 """The maximum number of candidates of a level.
 
-With a larger maximum, hardly any more texts would be found, but more candidates would share the
-cell of a common text by chance.
+With a larger maximum, the search would find hardly any additional texts, but more candidates would
+share the cell of a common text by chance.
 """
 
 MARGIN: Final = 3.0

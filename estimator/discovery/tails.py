@@ -66,9 +66,9 @@ class TextTails(NamedTuple):
     def widenings(self, reports: Floats, family: int) -> Floats:
         """Return the factor for widening the error of each text's share, at least 1.
 
-        The result is the largest ratio of the exact to the normal distance, for several shares from
-        0 to 1 and for both limits. ``family`` is the number of comparisons that are tested
-        together.
+        The factor is the ratio of the exact distance to the normal distance. The result is the
+        largest such ratio for both limits and for several shares from 0 to 1. ``family`` is the
+        number of comparisons that are tested together.
         """
         rounded, places = np.unique(np.floor(_STEPS * np.log2(reports)), return_inverse=True)
         distinct = np.maximum(1, (2 ** (rounded / _STEPS)).astype(np.int64))[:, np.newaxis]

@@ -280,7 +280,6 @@ class Confirmation:
 
     @property
     def _rest(self) -> RestOfCells:
-        """For each candidate, the cells of a group that contain no other listed candidate."""
         return RestOfCells.from_cells(self._every, self._in_cells, self._errors, self.listed & (self.reports > 0))
 
     @property

@@ -155,7 +155,6 @@ class _Candidate:
 
     @classmethod
     def from_metrics(cls, metrics: list[Metric], answers: int | None, texts: Sequence[str] = ()) -> _Candidate:
-        """Compute the variances and errors of the metrics."""
         variances = np.array([usual_variance(metric) for metric in metrics])
         part = 1.0 if answers is None else min(1.0, answers / len(metrics))
         return cls(metrics, answers, variances, np.sqrt(variances / part), list(texts))

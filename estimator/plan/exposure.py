@@ -254,7 +254,6 @@ class _LossDistribution:
         return _LossDistribution(self.first + keep_from, masses, self.unbounded + float(self.masses[keep_to:].sum()))
 
     def plus(self, other: _LossDistribution) -> _LossDistribution:
-        """Return the distribution of the sum of this loss and an independent ``other``."""
         unbounded = 1 - (1 - self.unbounded) * (1 - other.unbounded)
         return _LossDistribution(self.first + other.first, np.convolve(self.masses, other.masses), unbounded)
 

@@ -76,7 +76,9 @@ class _Sums:
         self._periods = self._periods_of_month = 0
 
     def spent(self, day: date) -> Spent:
-        """Add the next day, and return the largest sums of charges by the end of the day."""
+        """Advance by one day to ``day``, and return the largest sums of charges by the end of
+        ``day``.
+        """
         if day.day == 1 and day != self._today:
             self._earlier_months += self._of_month()
             self._month = [begun for begun in self._month if begun.last_day >= day]

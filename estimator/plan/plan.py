@@ -367,7 +367,7 @@ def _mean_error(analysis: Analysis[Any], error: float) -> MeanError:
 
 
 def unseen(registry: Registry, population: int, today: date) -> list[str]:
-    """Return a sentence for each metric for which ``population`` devices are too few."""
+    """Return a sentence for each metric about which ``population`` devices would reveal nothing."""
     part = answering(registry, today)
     asked = [metric for metric in registry.metrics.values() if windows_left(metric, today) != 0]
     shows_nothing = [metric for metric in asked if _shows_nothing(metric, int(population * part))]

@@ -129,7 +129,6 @@ def _answers(metric: Metric, say: Sentences) -> str:
 
 
 def _unprotected(registry: Registry) -> Iterator[str]:
-    """Yield a sentence or phrase for each fact that a device reveals without randomization."""
     yield "That a device participates, when it uploads, and its network address while it is connected."
     yield "The number of reports on each question in a window, and the approximate number of participating devices."
     silent = [f"`{name}`" for name, metric in registry.metrics.items() if metric.fill is None]

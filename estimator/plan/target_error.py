@@ -38,10 +38,11 @@ mean.
 
 
 def unit_variance(metric: Metric) -> float:
-    """Return the variance of a metric's figure from a single report, in the worst population.
+    """Return the variance of a metric's figure from a single report, in squared units.
 
-    The figure is a share, or the mean for a metric without shares. The variance is in squared
-    units. The variance from n reports is this variance divided by n.
+    The figure is a share, or the mean for a metric without shares. The result is the largest
+    variance for any distribution of answers. The variance from n reports is this variance divided
+    by n.
     """
     variance = analysis_of(metric).report_variance
     return math.inf if variance is None else variance
@@ -50,11 +51,11 @@ def unit_variance(metric: Metric) -> float:
 def usual_variance(metric: Metric) -> float:
     """Return the variance of a metric's figure from a single report, in squared units.
 
-    For shares, all shares are assumed to be equal. For a mean, the worst population is assumed.
-    ``mechanism = "auto"`` chooses the mechanism that minimizes this variance, because this variance
-    decreases continuously with epsilon. In contrast, the worst-case variance of a share jumps at
-    some epsilons. At these epsilons, the best design changes from one that favors rare values to
-    one that favors common values, or back.
+    For a share, all shares are assumed to be equal. For a mean, the result is the largest variance
+    for any distribution of answers. ``mechanism = "auto"`` chooses the mechanism that minimizes
+    this variance, because this variance decreases continuously with epsilon. In contrast, the
+    worst-case variance of a share jumps at some epsilons. At these epsilons, the best design
+    changes from one that favors rare values to one that favors common values, or back.
     """
     analysis = analysis_of(metric)
     squares = analysis.squares
@@ -78,17 +79,17 @@ def reports_needed(variance: float, error: float) -> int:
 Z_OF_NINE_IN_TEN: Final = NormalDist().inv_cdf(0.9)
 """The normal quantile at level 0.9. The smallest difference between strata that a plan states is
 detected in 9 of 10 cases. The smallest share that a plan states is detected in only 8 of 10 cases.
-Strata require 9 of 10 cases, because people who compare two releases also act on the absence of a
-difference.
+The requirement for strata is higher, because people also act on the absence of a difference between
+strata, such as two releases of an app.
 """
 
 
 def smallest_difference(variance: float, reports: int) -> float | None:
     """Return the smallest difference between two strata that is detected in 9 of 10 cases.
 
-    ``variance`` is the variance of the figure from a single report, in the worst population. Each
-    stratum has ``reports`` reports. A difference is detected if its 95% interval excludes 0. The
-    interval is not corrected for other comparisons. The result is None if there are no reports.
+    ``variance`` is the largest possible variance of the figure from a single report. Each stratum
+    has ``reports`` reports. A difference is detected if its 95% interval excludes 0. The interval
+    is not corrected for other comparisons. The result is None if there are no reports.
     """
     return None if reports == 0 else (Z + Z_OF_NINE_IN_TEN) * math.sqrt(2 * variance / reports)
 
@@ -134,7 +135,6 @@ def least_count(other: float, reports: int) -> int | None:
 
 
 def _is_reached(count: int, reports: int, probability: float) -> bool:
-    """Return whether a binomial count reaches ``count`` with a probability of at least `POWER`."""
     if reports < EXACT_BELOW or count <= FEW:
         return at_most(count - 1, reports, probability) <= 1 - POWER
     return bool(binomial_tail(count, reports, probability) >= POWER)

@@ -166,7 +166,6 @@ def _source(rows: Iterator[tuple[int, list[str]]], registry: Registry, repeat: i
 
 
 def _missing(registry: Registry, rehearsed: Container[str], reason: str) -> tuple[Missing, ...]:
-    """Return the metrics that are not rehearsed. For models, the reason is `OF_MODELS`."""
     return tuple(
         Missing(metric, OF_MODELS if _is_model(metric) else reason)
         for name, metric in registry.metrics.items()

@@ -368,7 +368,6 @@ def read_people(path: Path, metric: Metric) -> People:
 
 
 def _check_heading(path: Path, heading: Sequence[str], names: Sequence[str]) -> None:
-    """Raise `AnswersError` unless the heading names each feature and the label exactly once."""
     if lacking := [name for name in names if name not in heading]:
         raise AnswersError(
             f"{path} has no column {', '.join(lacking)}; add a column for each feature and for the label"
