@@ -1,4 +1,4 @@
-"""The answers and inputs for the exact audit.
+"""The answers and inputs that the exact audit checks.
 
 The SDK encodes an answer as an *input*, which is usually an integer of at least 0. A *channel*,
 which is a mechanism with its parameters, turns the input into a random *symbol*. To *walk* an
@@ -131,14 +131,13 @@ def answers_of(metric: Metric, inputs: tuple[int, ...], *, all_inputs: bool = Fa
 
 @dataclass(frozen=True, slots=True)
 class WalkPlan:
-    """The answers and inputs of a metric for an exact audit.
+    """The answers and inputs that an exact audit checks for one metric.
 
     Attributes:
-        encoded: the answers whose encoding as an input is walked.
-        reported: the answers for which all steps are walked, from the answer to the symbol.
-        rows: the inputs for which only the channel is walked, from the input to the symbol. An
-            input is left out if ``reported`` contains an answer that is always encoded as this
-            input.
+        encoded: the answers that the SDK encodes as inputs, with every outcome of coins.
+        reported: the answers that the SDK turns into symbols, with every outcome of coins.
+        rows: the inputs that the channel turns into symbols, with every outcome of coins. An input
+            is left out if ``reported`` contains an answer that is always encoded as this input.
     """
 
     encoded: list[EncodedAnswer]
@@ -204,7 +203,7 @@ def _on_grid(kind: Grid, inputs: tuple[int, ...], last: int) -> list[Answer]:
 
 
 def sets_of(metric: Metric) -> int:
-    """Return the number of possible answers that are sets, or 0 if answers are not sets."""
+    """Return the number of possible sets if a metric's answers are sets, and otherwise 0."""
     return of_shape(metric.kind, WALKED_SHAPES).sets(metric)
 
 

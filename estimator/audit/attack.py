@@ -10,7 +10,7 @@ Each answer's observations are divided into three parts:
 
 * The first quarter is for learning scores.
 * The second quarter is for choosing the event with the largest provable epsilon.
-* The last half is for bounding the event's probability for each answer. The bounds are valid
+* The last half is for bounds on the event's probability after each answer. The bounds are valid
   because this half did not influence the choice of the event.
 
 The result is a lower bound on the true epsilon, whatever causes the privacy loss. The probability
@@ -204,7 +204,9 @@ def _one_sided(table: ObservationTable, claim: PrivacyClaim, level: float) -> Lo
 def _choose(
     learning: ObservationTable, choosing: ObservationTable, m: int, claim: PrivacyClaim, level: float
 ) -> tuple[Score, float]:
-    """Return the score and threshold with the largest expected bound from ``m`` new observations.
+    """Return the score and the threshold that promise the largest bound on epsilon.
+
+    ``m`` is the number of new observations for the proof.
 
     The event is that the score of an observation is at least the threshold.
     """

@@ -61,7 +61,7 @@ class Walk:
     _mismatches: list[str] = field(default_factory=list)
 
     def encoded(self, procedure: Callable[[Coins], int], answer: EncodedAnswer, coins: int) -> None:
-        """Encode an answer with all outcomes of coins, and check the results.
+        """Encode an answer with all outcomes of coins, and compare the results with the channel.
 
         ``procedure`` is the SDK's function that takes coins and returns the answer's input. Each
         run must toss ``coins`` coins.
@@ -74,7 +74,7 @@ class Walk:
     def reported(
         self, procedure: Callable[[Coins], int], answer: EncodedAnswer, coins: int = 0, *, is_answer: bool = True
     ) -> None:
-        """Report an answer or input with all outcomes of coins, and check the results.
+        """Report an answer or input with all outcomes of coins, and compare with the channel.
 
         Args:
             procedure: the SDK's function that returns the symbol, given coins.
@@ -95,7 +95,7 @@ class Walk:
         """Add a distribution to the `proof`.
 
         ``paths`` is the number of runs. ``coins`` contains, for each symbol, the possible numbers
-        of coins.
+        of coins that are tossed before the symbol is returned.
         """
         self._laws.append(chances)
         self._inputs.update(answer.inputs)

@@ -162,7 +162,9 @@ FINE, COARSE = 64, 12
 """The maximum number of bins of a feature: `FINE` for a feature alone, `COARSE` within a pair."""
 
 LEAST_FOR_PAIRS = 16
-"""The minimum number of observations of each answer for learning scores of pairs."""
+"""The minimum number of observations of each answer. With fewer, scores of pairs are not
+learned.
+"""
 
 WIDEST_TABLE = 2**12
 """The maximum width of a range of values for which a lookup table is built."""

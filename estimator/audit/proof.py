@@ -80,7 +80,7 @@ def _surplus(first: list[int], second: list[int], numerator: int, denominator: i
 
 
 def _least(first: list[int], second: list[int], allowed: Fraction, ratio: Fraction) -> Ratio:
-    """Return the smallest ratio, at least ``ratio``, with a divergence of at most ``allowed``.
+    """Return the smallest ratio, from ``ratio`` on, at which the divergence is at most ``allowed``.
 
     The divergence is a convex and piecewise linear function of the ratio. Newton's method never
     overshoots on a convex function, and is exact as soon as it reaches the linear piece that
@@ -155,8 +155,8 @@ class Proof:
         symbols: the number of symbols of the step's channel.
         walked: how much was enumerated.
         claim: the SDK's claim about the step.
-        ratio: e to the power of the proved epsilon at the claimed delta.
-        delta: the proved delta at the claimed ratio.
+        ratio: e to the power of the epsilon that is proved for the claimed delta.
+        delta: the delta that is proved for the claimed ratio.
         between_answers: the ``ratio`` computed from the distributions of answers only, not from
             those of inputs.
         mismatches: a sentence for each difference from the declaration.

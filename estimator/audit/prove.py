@@ -61,7 +61,7 @@ from estimator.errors import AuditError
 
 
 class IdealFunction:
-    """An ideal random function, with the same coins for equal labels.
+    """An ideal random function, which returns the same coins whenever the labels are the same.
 
     Coins for different labels are independent. As on a device, coins come from words of 64 bits.
     Two coins from the same word are dependent: if the less likely coin is true, the other coin is
@@ -116,7 +116,9 @@ The coins of a pair then have a million outcomes, which take about ten seconds.
 """
 
 Settled = tuple[int, ...]
-"""The input and permanent answer of a device's first answer, then those of its second answer."""
+"""The input and permanent answer that result from a device's first answer, then those that result
+from its second answer.
+"""
 
 
 def settling(
@@ -358,7 +360,7 @@ def walked_cells(metric: Metric, *, all_inputs: bool) -> list[tuple[int, ...]]:
 def crosses_proof(
     metric: Metric, request: RequestedLoss | None, after_law: Callable[[int], object], *, all_inputs: bool
 ) -> Proof:
-    """Return the proof about a report on a model metric with the mechanism `crosses`.
+    """Return the proof about a report on a model's metric, whose mechanism is `crosses`.
 
     Raises:
         AuditError: if the SDK cannot be enumerated.
@@ -406,4 +408,4 @@ WALKS: Final[Mapping[str, Walks]] = {
         ),
     ),
 }
-"""The functions for mechanisms with too many inputs to check all of them."""
+"""The checks of mechanisms that have too many inputs to check every input, by mechanism."""

@@ -75,7 +75,7 @@ class Game:
         lives: the lives of the two devices.
         claim: the SDK's claim about the two lives.
         by_window: whether each window of a life, rather than the whole life, is an observation.
-        windows: the number of windows, from the first, that an observation of a life covers.
+        windows: the number of windows that an observation covers, beginning with the first window.
     """
 
     metric: str | None
@@ -133,10 +133,10 @@ def game_groups(registry: Registry, reports: int) -> list[GameGroup]:
 def _of_metric(metric: Metric, reports: int, lifetime: int) -> Iterator[GameGroup]:
     """Yield the games about one metric, for one report and for a month's reports.
 
-    The games about one report use the lives of a month, with each window as an observation. With
-    permanent answers, the reports of a month are not independent, so the games about one report use
-    separate lives of a single window. A game about two lives that differ in all windows covers only
-    the windows that the lifetime ceiling pays for.
+    The games about one report use the lives of a month. Each window of these lives is an
+    observation. With permanent answers, the reports of a month are not independent, so the games
+    about one report use separate lives of a single window. A game about two lives that differ in
+    all windows covers only the windows that the lifetime ceiling pays for.
     """
     paid = max(1, min(MONTH, lifetime // metric.epsilon_nanos))
     answers, devices = extremes(metric), -(-reports // MONTH)
@@ -309,13 +309,15 @@ def audit(
 ) -> Audit:
     """Audit the SDK on the metrics of a registry.
 
-    Devices are simulated without ceilings, because a device that stops reporting reveals less.
+    Devices are simulated without ceilings, because a device that stops reporting would reveal less
+    than a device that continues.
 
     Args:
         registry: the registry to audit, from `chosen`.
         reports: the minimum number of reports of each answer to a single metric, at least
             `LEAST_REPORTS`.
-        after_life: called after the simulation of each device, with the number of windows.
+        after_life: called after the simulation of each device. The argument is the number of
+            simulated windows.
         make_device: a function that returns a `Telemetry`, or an object that behaves like one, such
             as `black_box.OtherSdk.device`.
 

@@ -83,7 +83,7 @@ MOST_ITEMS: Final = 3
 
 
 def vector_proof(metric: Metric, request: RequestedLoss | None, after_law: Callable[[int], object]) -> Proof:
-    """Return the proof for a report on a metric with vectors as encoded answers.
+    """Return the proof for a report on a metric whose answers are encoded as vectors.
 
     Raises:
         AuditError: if the SDK cannot be enumerated.
@@ -177,7 +177,7 @@ class Script:
 
 
 def text_proof(metric: Metric, request: RequestedLoss | None, after_law: Callable[[int], object]) -> Proof:
-    """Return the proof for a report on a metric with texts as answers.
+    """Return the proof for a report on a metric whose answers are texts.
 
     Raises:
         AuditError: if the SDK cannot be enumerated.

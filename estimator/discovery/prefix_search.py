@@ -175,7 +175,7 @@ class _Level(NamedTuple):
 
     Attributes:
         kind: the kind of the metric.
-        tables: the reports of the groups.
+        tables: the tally of each group's reports.
         place: the index of the group that reports on this level, from 0.
         prefixes: the survivors of the previous level, without those that are whole texts.
         known: the number of bits in each of these prefixes.

@@ -194,7 +194,7 @@ class Confirmation:
     memory.
 
     Attributes:
-        tables: the reports of the groups.
+        tables: the tally of each group's reports.
         cells: the cell of each candidate in each group, shape (candidates, groups).
         received: whether a group is used for a candidate, shape (candidates, groups).
         risks: the maximum probability that noise confirms each candidate, shape (candidates,).

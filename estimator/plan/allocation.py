@@ -93,7 +93,7 @@ The error changes by about the same fraction as the epsilon.
 
 
 class AtEpsilon(Record, frozen=True):
-    """An epsilon for a metric, and the standard error that results from it."""
+    """An epsilon for a metric, and the standard error at this epsilon."""
 
     epsilon: Annotated[float, says("the epsilon of one report.")]
     standard_error: Annotated[float, says("the standard error at this epsilon, in the metric's units.")]
@@ -230,7 +230,7 @@ def _search(candidates: Candidates, start: _Candidate, goals: Floats, total: flo
 
 
 def _filled(curves: Curves, total: float, registry: Registry) -> tuple[int | None, Floats]:
-    """Return the number of answers per window and the epsilons that minimize the largest ratio.
+    """Minimize the largest ratio, and return the number of answers per window and the epsilons.
 
     The ratio is a metric's error divided by its target. The number of answers is None if a device
     answers all metrics.

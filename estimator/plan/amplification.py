@@ -1,10 +1,11 @@
 """The privacy loss of a report for users who trust the collector to publish only tallies.
 
 The *local* epsilon of a report limits what a reader of this report can learn. If the collector
-publishes only the tally of a closed window, the other reports also hide the report. This effect is
-called amplification. The published tally then satisfies (epsilon, delta)-differential privacy with
-an epsilon far below the local epsilon. This epsilon is called *central*. The central epsilon is
-valid only under the following assumptions, which cannot be checked from the tally:
+publishes only the tally of a closed window, the other reports in the tally help to hide this
+report. This effect is called amplification. The published tally then satisfies (epsilon,
+delta)-differential privacy with an epsilon far below the local epsilon. This epsilon is called
+*central*. The central epsilon is valid only under the following assumptions, which cannot be
+checked from the tally:
 
 * The collector, and everyone who can read its store, publish only tallies of closed windows. Two
   versions of an open window's tally would differ by only a few reports, which would hardly hide
@@ -126,8 +127,8 @@ def sampled(epsilon: float, delta: float, rate: float) -> tuple[float, float]:
     The epsilon is ln(1 + rate (e^epsilon - 1)), and the delta is rate * delta (Balle, Barthe &
     Gaboardi 2018, "Privacy amplification by subsampling", theorem 9). The theorem assumes a sample
     of fixed size, drawn without replacement, and data sets that differ in one answer. The theorem
-    applies here if each device tosses a secret coin with a probability that does not depend on the
-    answers. All sets of selected devices of the same size are then equally likely.
+    applies here if each device tosses a secret coin, and the probability of selection does not
+    depend on the answers. All sets of selected devices of the same size are then equally likely.
     """
     if not 0 <= rate <= 1:
         raise ValueError(f"rate must be from 0 to 1, not {rate}")

@@ -35,12 +35,12 @@ as much as the points. R0 and R1 each sum to 1, so three numbers determine all w
 * the weight of neither: gamma - s - a.
 
 **Worst pair.** A larger value of a moves weight from *both* and *neither* to the corners that are
-apart. W is larger at one of these corners and smaller at the other. The mean of W does not change.
-This mean-preserving spread increases the bound. The worst pair of answers therefore has the largest
-total variation distance. If this distance is unknown, the code uses the largest a for which no
-weight is negative. Some answers are encoded as a random input. The symbol of a randomly encoded
-answer has a mixture distribution. No two mixtures have a larger total variation distance than the
-worst pair of inputs.
+apart. Compared with *both* and *neither*, W is larger at one of these corners and smaller at the
+other. The mean of W does not change. This mean-preserving spread increases the bound. The worst
+pair of answers therefore has the largest total variation distance. If this distance is unknown, the
+code uses the largest a for which no weight is negative. Some answers are encoded as a random input.
+The symbol of a randomly encoded answer has a mixture distribution. No two mixtures have a larger
+total variation distance than the worst pair of inputs.
 
 **Unknown blanket.** If the blanket is unknown, max(R0, R1) / r is a lower bound for the blanket. At
 each symbol, u or v is then equal to r. By the same argument, all weight is at the corners called
@@ -379,7 +379,11 @@ class Shuffled:
         return excess
 
     def _tilt(self, epsilon: float, values: Floats, chances: Floats) -> Floats:
-        """Return a nearly optimal t for each bucket of K, as if G were normally distributed."""
+        """Return, for each bucket of K, a nearly optimal t (see *Computation* in the module's
+        docstring).
+
+        The choice of t assumes that G is normally distributed. The bound is valid for any t.
+        """
         swing = math.expm1(self.blanket.local_epsilon) * (2 + math.expm1(epsilon))
         unit = 2 * math.expm1(epsilon) / swing / np.sqrt(np.maximum(self.most, 1.0))
         tilt = np.zeros_like(self.most)
@@ -403,7 +407,7 @@ class Shuffled:
 
 
 def _reach(tail: float, variance: float, most: float) -> float:
-    """Return a bound on the distance of a sum from its mean.
+    """Return a bound on the distance between a sum of random terms and the mean of this sum.
 
     On each side, the distance exceeds the bound with a probability of at most ``tail``. No term is
     farther from its mean than ``most``. By Bernstein's inequality, the sum exceeds its mean by s or
@@ -416,7 +420,7 @@ def _reach(tail: float, variance: float, most: float) -> float:
 
 
 def drag(blanket: Blanket, apart: Floats, others: Floats) -> Floats:
-    """Return K (r + 1) / 2 + G, which is half the sum of all u + v."""
+    """Return K (r + 1) / 2 + G, half the sum of all u + v (see the module's docstring)."""
     return apart * ((math.exp(blanket.local_epsilon) + 1) / 2) + others
 
 

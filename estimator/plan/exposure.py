@@ -121,7 +121,7 @@ class Exposure(Record, frozen=True):
 
 
 def exposures(registry: Registry, today: date, delta: float) -> tuple[Exposure, ...]:
-    """Return the maximum privacy loss of a device that begins to report today, by horizon.
+    """Return, for each horizon, the maximum privacy loss of a device that begins to report today.
 
     ``delta`` is the delta of `Exposure.any_two_histories_at_delta`.
     """
@@ -299,7 +299,7 @@ def bounded_epsilon(
     ceiling: int,
     delta: float,
 ) -> float:
-    """Return an epsilon that is valid for a delta and for any mixture of reports within a ceiling.
+    """Return an epsilon that is valid for a delta and any combination of reports within a ceiling.
 
     ``reports`` contains the maximum number of reports with each loss. The number is infinite if
     only the ceiling limits it. ``charges`` contains, for each loss, the amount that a report with

@@ -76,8 +76,9 @@ class _Sums:
         self._periods = self._periods_of_month = 0
 
     def spent(self, day: date) -> Spent:
-        """Advance by one day to ``day``, and return the largest sums of charges by the end of
-        ``day``.
+        """Return the largest sums of charges by the end of ``day``.
+
+        This method must be called for each day in turn, beginning with the first day of the plan.
         """
         if day.day == 1 and day != self._today:
             self._earlier_months += self._of_month()

@@ -71,7 +71,7 @@ def year_words(registry: Registry, today: date) -> str:
 
 
 def too_much(nanos: int, most: Fraction, *, may_be_wiped: bool) -> list[str]:
-    """Return a list with one sentence if a year's answers reveal too much, otherwise [].
+    """Return a list with one sentence if a year's answers reveal too much. Otherwise, return [].
 
     ``nanos`` is the yearly loss in billionths of epsilon, and ``most`` the allowed epsilon.
     ``may_be_wiped`` is true if devices are browsers, which may wipe their ledgers. Only
@@ -158,7 +158,9 @@ class StrataPlan(Record, frozen=True):
 
 
 class TextPlan(Record, frozen=True):
-    """The texts that will be found, and the number of devices needed to find a common text."""
+    """The texts that a search would find, and the number of devices needed to find a common
+    text.
+    """
 
     least_shares: Annotated[
         tuple[LeastShare, ...],
