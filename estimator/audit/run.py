@@ -242,7 +242,7 @@ Lives = dict[black_box.Life, list[list[Observation]]]
 
 
 class Finding(Record, frozen=True, kw_only=True):
-    """Two answers, and the bound on epsilon that an attack proved by telling the answers apart."""
+    """Two answers, and the bound on epsilon that an attack on these answers proved."""
 
     metric: Annotated[str | None, says("the metric whose answers differ. None if the answers to all metrics differ.")]
     horizon: Annotated[str, says("a description of what the attack sees, and in which windows the answers differ.")]

@@ -1,7 +1,8 @@
 """Test cases for single functions of an SDK: mechanisms, answers, editions and windows.
 
 A *vector* is an entry in a file of test vectors, with arguments and the expected result. A case
-sends the arguments to the program as one line, and compares the program's answer.
+sends the arguments to the program as one line, and compares the program's answer with the expected
+result.
 """
 
 from __future__ import annotations

@@ -14,7 +14,7 @@ MAX_CHARS: Final = 300
 
 
 class CaseClass(Enum):
-    """A class of test cases, with the label and the description of the class."""
+    """A class of test cases, which has a label and a description."""
 
     LAWS = "laws", "scripted coins to symbols"
     ANSWERS = "answers", "answers and scripted coins to symbols"

@@ -58,7 +58,7 @@ about one of them exceeds this margin.
 """
 
 EXPECTED: Final = 32
-"""The assumed number of prefixes at the first level with which common texts begin."""
+"""The assumed number of first-level prefixes that belong to common texts."""
 
 RISK: Final = tail_of(1)
 """The maximum probability that noise makes the search list at least one nonexistent text: half of

@@ -24,10 +24,10 @@ from estimator.statistics.arrays import Floats
 from estimator.statistics.confidence import binomial_chance, tail_of, z_of
 
 _POINTS: Final = 65
-"""The number of shares from 0 to 1 for computing ratios of distances."""
+"""The number of shares, from 0 to 1, for which `TextTails.widenings` computes ratios."""
 
 _STEPS: Final = 4
-"""The number of allowed values, per doubling, to which numbers of reports are rounded down.
+"""Numbers of reports are rounded down to a grid with `_STEPS` points per doubling.
 
 Even for a million texts, only a few different numbers of reports then occur. Rounding down is safe,
 because the tails are heavier with fewer reports.

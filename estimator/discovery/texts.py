@@ -235,7 +235,7 @@ class Confirmation:
         return replace(self, received=self.received & np.column_stack(alone), listed=others)
 
     def alone(self) -> NDArray[np.bool_]:
-        """Return whether each candidate shares no used cell with another, shape (candidates,)."""
+        """Return whether each candidate shares none of its used cells, shape (candidates,)."""
         alone = np.ones(len(self.cells), dtype=bool)
         for cells, received in zip(self.cells.T, self.received.T, strict=True):
             alone &= (np.bincount(cells, minlength=self.tables.law.cells)[cells] == 1) | ~received
@@ -297,8 +297,8 @@ class Confirmation:
     def exist(self) -> NDArray[np.bool_]:
         """Return whether each candidate has a share significantly above 0.
 
-        If nobody has a candidate's text, the result is true with a probability of at most the
-        candidate's risk.
+        If nobody has a candidate's text, the candidate's entry is true with a probability of at
+        most the candidate's risk.
         """
         supported, reports, chance = self.supported, self.reports, self.tables.law.by_chance
         expected = reports * chance

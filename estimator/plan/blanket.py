@@ -379,8 +379,7 @@ class Shuffled:
         return excess
 
     def _tilt(self, epsilon: float, values: Floats, chances: Floats) -> Floats:
-        """Return, for each bucket of K, a nearly optimal t (see *Computation* in the module's
-        docstring).
+        """Return a nearly optimal t for each bucket of K (see the module's docstring).
 
         The choice of t assumes that G is normally distributed. The bound is valid for any t.
         """

@@ -158,9 +158,7 @@ class StrataPlan(Record, frozen=True):
 
 
 class TextPlan(Record, frozen=True):
-    """The texts that a search would find, and the number of devices needed to find a common
-    text.
-    """
+    """The texts that a search would find, and the number of devices to find a common text."""
 
     least_shares: Annotated[
         tuple[LeastShare, ...],

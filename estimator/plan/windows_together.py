@@ -93,9 +93,7 @@ class Variances:
     """The variance of a figure, times the number of reports n, for a range of length 1."""
 
     def __init__(self, analysis: Analysis[Any], worst: float) -> None:
-        """Split the variance ``worst`` into a lasting part and a part that is new in each
-        window.
-        """
+        """Split the variance ``worst`` into a lasting part and a part that each window renews."""
         metric = analysis.metric
         if analysis.squares is not None:
             most = float(lasting_of_shares(metric.channel, MIDDLE, of_one_value=True)[0])

@@ -22,7 +22,7 @@ from estimator.errors import AnswersError
 from estimator.rehearsal.population import Population, TrueAnswer, distinct, encode, read_answer
 
 MAX_DEVICES = 10**15
-"""The maximum number of devices. Up to this number, numpy's float arithmetic is exact."""
+"""The maximum number of devices. Up to this number, numpy's floats represent counts exactly."""
 
 SHOWN_MISTAKES = 20
 

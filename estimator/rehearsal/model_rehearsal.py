@@ -8,10 +8,10 @@ A table contains the true answers of some people. The table has one column per f
 column, named after the metric, for the label. Each row is a different person, unless a column
 ``person`` identifies the people.
 
-Each round of a rehearsal holds back some people for the test, who differ from round to round. The
-round draws the answers of devices, with replacement, from the rows of all other people. With more
-devices, the noise is smaller, but the answers come from the same people. A rehearsal therefore
-measures the effect of noise, but not the benefit of data from more people.
+Each round of a rehearsal holds back different people for the test. The round draws the answers of
+devices, with replacement, from the rows of all other people. With more devices, the noise is
+smaller, but the answers come from the same people. A rehearsal therefore measures the effect of
+noise, but not the benefit of data from more people.
 
 `devices_for` finds the smallest number of devices at which privacy lowers the AUC by an acceptable
 amount.

@@ -198,7 +198,9 @@ class Population:
         return analysis_of(self.metric).draws([answer.law for answer in self.answers])
 
     def coordinates(self, weights: Floats | Counts) -> Floats:
-        """Return the mean of each coordinate of the answers. Long vectors are not scaled down.
+        """Return the mean of each coordinate of the answers.
+
+        Vectors that a device would scale down are used at their full length.
 
         ``weights`` are the weights of the answers, shape (len(answers),).
         """
