@@ -5,7 +5,7 @@ two groups of devices, which give two different answers. The audit then tries to
 apart by the bytes that the devices send. The success rate of these attempts proves a lower bound on
 the true epsilon. If this bound exceeds the epsilon that the SDK charges for the reports, the SDK
 reveals too much. A smaller bound does not prove that the SDK is safe. The audit therefore also
-states the smallest excess over the charged epsilon that it would have detected.
+states the smallest excess over the charged epsilon that the attacks would have detected.
 
 The exact audit (`prove`) runs the SDK with every outcome of its random draws, called *coins*. The
 result is an exact proof of the privacy loss of one report. The proof makes two assumptions. First,

@@ -148,9 +148,9 @@ class WalkPlan:
     def from_metric(cls, metric: Metric, *, all_inputs: bool) -> WalkPlan:
         """Choose the answers and inputs of a metric.
 
-        Walking all steps for one number takes about a thousand runs. Each run is slow, because it
-        computes with exact fractions. All steps are therefore walked only for numbers between grid
-        points, and for two grid points at each end.
+        Walking all steps for one number takes about a thousand runs. Each run is slow, because the
+        encoding computes with exact fractions. All steps are therefore walked only for numbers
+        between grid points, and for two grid points at each end.
         """
         inputs = () if sets_of(metric) else inputs_of(metric.channel, all_inputs=all_inputs)
         answers, last = answers_of(metric, inputs, all_inputs=all_inputs), metric.channel.inputs - 1

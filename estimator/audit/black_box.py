@@ -127,7 +127,7 @@ def without_ceilings(registry: Registry) -> Registry:
 
     Any of these settings could make a device stop reporting before the audit ends. The removed
     settings do not affect editions or channels. The values for missing answers (``fill``) are
-    removed too, because a device would report them only at the end of a window.
+    removed too, because a device would report these values only at the end of a window.
     """
     budget = Budget(registry.budget.window, NO_CEILING, NO_CEILING, lifetime_attos=NO_CEILING)
     metrics = {name: replace(metric, expires=None, fill=None) for name, metric in registry.metrics.items()}

@@ -203,7 +203,8 @@ class _ExactCoder:
     """A coder with a code for each value in the sample, and one code for all other values.
 
     Attributes:
-        values: the different values in the sample, in ascending order. There is at least one.
+        values: the different values in the sample, in ascending order. The sample must not be
+            empty.
     """
 
     values: Rows

@@ -89,7 +89,7 @@ class Game:
 
 @dataclass(frozen=True, slots=True)
 class GameGroup:
-    """Games about the same lives, with the same simulated devices.
+    """Games that share lives and the simulated devices of these lives.
 
     Attributes:
         games: the games.

@@ -15,8 +15,8 @@ therefore has two parts:
 * In dimension `LOW`, the device's code reports a few vectors with all outcomes of coins. The
   epsilon is the same as at full size. Two of the vectors are opposite.
 * At full size, the audit counts the favored axes of a few vectors in some rotations. The audit
-  checks that the device reports the axis that the coins choose. It also checks that an answer and
-  its vector lead to the same report.
+  checks that the device reports the axis that the coins choose. The audit also checks that an
+  answer and the vector that encodes the answer lead to the same report.
 
 **Texts.** In each of several *groups*, a text has a *cell* (an integer). A coin draws a group. A
 *geometry*, which is a channel, then randomizes the text's cell in this group, or the cells of a
@@ -101,7 +101,7 @@ def vector_proof(metric: Metric, request: RequestedLoss | None, after_law: Calla
 
 
 def low_dimension(channel: RotatedAxes) -> RotatedAxes:
-    """Return a channel in dimension `LOW` with the same epsilon."""
+    """Return a channel in dimension `LOW` with the same epsilon as ``channel``."""
     favoured = max(1, LOW * channel.favoured // channel.dimension)
     within = RequestedEpsilon(odds=channel.worst_ratio, text="that of the channel")
     return type(channel).within(within, LOW, ROTATIONS, favoured)

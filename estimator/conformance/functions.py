@@ -81,7 +81,7 @@ def windows(program: Program, vectors: Mapping[str, Any]) -> Iterator[Case]:
 
 
 def needed_by(metric: Mapping[str, Any] | None) -> tuple[str, ...]:
-    """Return the kinds and the mechanism of a compiled metric. Return () if it did not compile."""
+    """Return the kinds and the mechanism of a compiled metric. Return () if compilation failed."""
     if metric is None:
         return ()
     parts = (part["kind"] for part in metric["domain"].get("cross", ()))

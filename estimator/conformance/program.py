@@ -67,7 +67,7 @@ class Program:
         """Send a line to the program, and return its answer.
 
         Raises:
-            NotSupportedError: if the program answers that it does not support this request.
+            NotSupportedError: if the program answers that the SDK does not support this request.
             RefusedLineError: if the program gives no valid answer.
 
         """

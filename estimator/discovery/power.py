@@ -70,7 +70,7 @@ class Power:
 
         Args:
             share: the share of people with the text, above 0.
-            letters: the number of letters of the text, at least 0.
+            letters: the number of letters of the text. May be 0.
             reports: the number of reports in the tally.
         """
         bits = min(self._domain.bits, (letters + 1) * self._domain.letter_bits)

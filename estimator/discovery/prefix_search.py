@@ -12,8 +12,8 @@ prefix and the continuation. Continuations are ranked by evidence. The evidence 
 includes the evidence for its prefix from earlier levels. The code assumes that exactly one
 continuation of a prefix belongs to a common text. The continuations therefore share the probability
 of the prefix equally. With evidence from earlier levels, a prefix with little support at one level
-can recover at the next level. Because the continuations share the probability, those of a very
-common prefix do not displace all other continuations. Fano 1963, "A heuristic discussion of
+can recover at the next level. Because the continuations of a prefix share the prefix's probability,
+a very common prefix does not displace all other prefixes. Fano 1963, "A heuristic discussion of
 probabilistic decoding", ranks the paths of a code in this way.
 
 Texts have more bits than machine integers. Arrays therefore store each text as several limbs
@@ -54,7 +54,7 @@ MARGIN: Final = 3.0
 
 The evidence for a cell compares two hypotheses: a barely detectable text has this cell, or no
 common text has this cell. A prefix has about a thousand continuations. By chance, the support for
-about one of them exceeds this margin.
+about one of these continuations exceeds this margin.
 """
 
 EXPECTED: Final = 32
@@ -86,7 +86,7 @@ class CandidateText(NamedTuple):
             padded with zeros to the length of the longest possible text.
         found_by: the number of groups that found the text. For instance, 3 means the groups 0, 1
             and 2.
-        risk: the maximum probability of confirming the text if nobody has it.
+        risk: the maximum probability of confirming the text if nobody has this text.
     """
 
     number: int
@@ -97,11 +97,11 @@ class CandidateText(NamedTuple):
 def candidates_of(domain: Text, tables: GroupTables) -> list[CandidateText]:
     """Return the candidates of all levels, shorter texts first.
 
-    The risk of a candidate is the allowed probability that noise confirms it. The risks of all
-    candidates add up to at most `RISK`. The candidates of the last level get half of `RISK`,
-    because the fewest devices are left to confirm them. The candidates of the second-last level get
-    half of the rest, and so on. Within a level, the second-best candidate gets half of the best
-    candidate's risk, the third-best a third, and so on.
+    The risk of a candidate is the maximum probability that noise confirms the candidate. The risks
+    of all candidates add up to at most `RISK`. The candidates of the last level get half of `RISK`,
+    because the fewest devices are left to confirm these candidates. The candidates of the
+    second-last level get half of the remaining `RISK`, and so on. Within a level, the second-best
+    candidate gets half of the best candidate's risk, the third-best a third, and so on.
 
     The probability that noise makes the search list at least one text is therefore at most `RISK`.
     Proof: The groups up to a level determine the level's candidates, their order and their risks.
@@ -134,7 +134,7 @@ def risks_of(candidates: int, levels_left: int) -> list[float]:
 
 
 class _Prefixes(NamedTuple):
-    """The survivors of the previous level, without those that are whole texts.
+    """The survivors of the previous level, except whole texts.
 
     Attributes:
         numbers: the prefixes as integers, with zeros in place of later bits.
@@ -161,7 +161,7 @@ class _Survivors(NamedTuple):
     evidence: Floats
 
     def prefixes(self) -> _Prefixes:
-        """Return the survivors without those that are whole texts.
+        """Return all survivors except whole texts.
 
         Their beliefs are computed from the evidence.
         """
@@ -177,7 +177,7 @@ class _Level(NamedTuple):
         kind: the kind of the metric.
         tables: the tally of each group's reports.
         place: the index of the group that reports on this level, from 0.
-        prefixes: the survivors of the previous level, without those that are whole texts.
+        prefixes: the survivors of the previous level, except whole texts.
         known: the number of bits in each of these prefixes.
     """
 

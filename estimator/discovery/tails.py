@@ -52,7 +52,9 @@ class TextTails(NamedTuple):
         return cls(cell_support(channel).support, channel.inputs)
 
     def reports(self, shares: Floats, errors: Floats) -> Floats:
-        """Return a lower bound on the number of reports used for each text, at least 1.
+        """Return a lower bound on the number of reports used for each text.
+
+        The bound is never below 1.
 
         The bound is computed from the standard error. The standard error includes the errors of
         other texts' shares, so the result is at most the actual number.
@@ -64,7 +66,7 @@ class TextTails(NamedTuple):
         return reports
 
     def widenings(self, reports: Floats, family: int) -> Floats:
-        """Return the factor for widening the error of each text's share, at least 1.
+        """Return the factor for widening the error of each text's share. No factor is below 1.
 
         The factor is the ratio of the exact distance to the normal distance. The result is the
         largest such ratio for both limits and for several shares from 0 to 1. ``family`` is the

@@ -1,9 +1,10 @@
 """The shares of texts in a tally: texts that a search finds, or that an analyst requests.
 
-The groups that confirm a text are not among the groups that found it. In the confirming groups, the
-reports that support the text's cells are counted. Devices draw their groups independently of their
-texts, so this count is binomial. The hash functions are public, so the cells that two candidates
-share are known. The reports that support a shared cell count for neither candidate.
+The groups that confirm a text are different from the groups that found the text. In the confirming
+groups, the reports that support the text's cells are counted. Devices draw their groups
+independently of their texts, so this count is binomial. The hash functions are public, so the cells
+that two candidates share are known. The reports that support a shared cell count for neither
+candidate.
 
 The share of a text's cell includes the shares of unlisted texts in the same cell. These shares must
 be subtracted. Unlisted texts are in every cell equally often. If answers are lists, every pair of
@@ -55,7 +56,7 @@ class Texts:
         shares: the share of each text. Found texts are sorted by share, the most common first.
         unclear: the texts about which groups contradict each other, and the requested texts that no
             group can confirm. ``shares`` contains an unclear text only if an analyst requested the
-            text and at least one group can confirm it.
+            text and at least one group can confirm the text.
         candidates: the number of tested texts.
         certain: the number of texts that are proved to occur, with a joint confidence of 95%.
         sharing: the requested texts that share a cell with another requested text in some group.

@@ -20,8 +20,8 @@ Each round of the search has three steps:
 The search ends when the epsilons no longer change.
 
 With ``strategy = "sample"``, a device answers only some metrics in a window. Each metric then has
-fewer reports than without sampling, but a larger epsilon. The search tries every number of answers
-per window.
+fewer reports, but a larger epsilon, than if devices answered all metrics. The search tries every
+number of answers per window.
 """
 
 from __future__ import annotations
@@ -53,7 +53,7 @@ from estimator.results.estimate import Record, says
 from estimator.statistics.arrays import Floats
 
 LOST = 1 + 2.0**-44
-"""A factor applied to an epsilon before it is rounded down to `DIGITS` digits.
+"""A factor by which an epsilon is multiplied before rounding down to `DIGITS` digits.
 
 Without the factor, a float just below 2 would become 1.99999. The factor is so close to 1 that the
 epsilons never noticeably exceed their total.
@@ -204,7 +204,7 @@ def cost(metric: Metric, registry: Registry) -> int:
 
 
 def _least_cost(names: Sequence[str], registry: Registry) -> int:
-    """Return the cost of a window's reports at the lowest allowed epsilons, in billionths.
+    """Return the cost of a window's reports at the lowest valid epsilons, in billionths.
 
     With ``strategy = "sample"``, a device may answer only one metric per window. The result is then
     the cost of the metric with the most reports.
@@ -397,7 +397,7 @@ class Curves:
         return epsilons
 
     def fill(self, total: float, answers: int | None) -> tuple[float, Floats]:
-        """Return the smallest possible ratio of error to target, and the epsilons that lead to it.
+        """Return the smallest possible ratio of error to target, and the epsilons for this ratio.
 
         ``total`` is the total epsilon of a device's reports in a window. ``answers`` is the number
         of metrics that a device answers in a window, or None for all.

@@ -10,9 +10,9 @@ checked from the tally:
 * The collector, and everyone who can read its store, publish only tallies of closed windows. Two
   versions of an open window's tally would differ by only a few reports, which would hardly hide
   each other.
-* The reports in the tally are honest: the channel randomized them with coins that nobody else
-  knows. An attacker can subtract fabricated reports from the tally, so the argument ``dishonest``
-  must include all fabricated reports.
+* The reports in the tally are honest: the channel randomized each report with coins that only the
+  device knows. An attacker can subtract fabricated reports from the tally, so the argument
+  ``dishonest`` must include all fabricated reports.
 * Only the answers of one device are protected. The tally may reveal whether the device reports, and
   how often. A person with several devices has a larger loss than one device.
 
@@ -121,8 +121,9 @@ def composed(tallies: Sequence[tuple[int, Blanket]], delta: float) -> float:
 def sampled(epsilon: float, delta: float, rate: float) -> tuple[float, float]:
     """Return a tally's epsilon and delta, rounded up, if nobody knows which devices were selected.
 
-    ``epsilon`` and ``delta`` apply to an attacker who knows the selected devices. ``rate`` is the
-    fraction of selected devices. Raise `ValueError` if the rate is not between 0 and 1.
+    ``epsilon`` and ``delta`` are the values for an attacker who knows the selected devices.
+    ``rate`` is the fraction of selected devices. Raise `ValueError` if the rate is not between 0
+    and 1.
 
     The epsilon is ln(1 + rate (e^epsilon - 1)), and the delta is rate * delta (Balle, Barthe &
     Gaboardi 2018, "Privacy amplification by subsampling", theorem 9). The theorem assumes a sample

@@ -396,7 +396,7 @@ class Shuffled:
     def _others(self) -> tuple[Floats, Floats]:
         """Return the values that a report can add to G, and the probability of each value.
 
-        The probabilities are conditional: the report is in *both* or *neither*.
+        The report is assumed to be in *both* or *neither*, because K counts all other reports.
         """
         pairs = [(1.0, self.blanket.neither), (math.exp(self.blanket.local_epsilon), self.blanket.both)]
         values, chances = zip(

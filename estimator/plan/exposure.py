@@ -190,7 +190,7 @@ def _by_loss(reports: list[MetricReports], *, worst: bool = False) -> dict[Priva
 
 
 def _pure(metric: Metric) -> PrivacyLoss:
-    """Return the privacy loss of a report, but without its delta.
+    """Return the privacy loss of a report, but with a delta of 0.
 
     `own_delta` adds up the deltas.
     """
@@ -302,9 +302,9 @@ def bounded_epsilon(
     """Return an epsilon that is valid for a delta and any combination of reports within a ceiling.
 
     ``reports`` contains the maximum number of reports with each loss. The number is infinite if
-    only the ceiling limits it. ``charges`` contains, for each loss, the amount that a report with
-    this loss costs, which must be above 0. ``ceiling`` is the maximum total cost of all reports.
-    ``delta`` is above 0 and excludes the reports' own deltas.
+    only the ceiling limits the number of reports. ``charges`` contains, for each loss, the amount
+    that a report with this loss costs, which must be above 0. ``ceiling`` is the maximum total cost
+    of all reports. ``delta`` is above 0 and excludes the reports' own deltas.
     """
     least = math.inf
     for order in ORDERS.tolist():

@@ -40,7 +40,7 @@ FOR_LIFE: Final = frozenset({Ceiling.LIFETIME, Ceiling.DELTA})
 
 
 class Exhaustion(NamedTuple):
-    """A ceiling, and the period in which it may prevent answers."""
+    """A ceiling, and the period in which this ceiling may prevent answers."""
 
     ceiling: Ceiling
     first_day: date

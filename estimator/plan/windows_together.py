@@ -93,7 +93,7 @@ class Variances:
     """The variance of a figure, times the number of reports n, for a range of length 1."""
 
     def __init__(self, analysis: Analysis[Any], worst: float) -> None:
-        """Split the variance ``worst`` into a lasting part and a part that each window renews."""
+        """Divide the variance ``worst`` into a lasting part and the part that is new per window."""
         metric = analysis.metric
         if analysis.squares is not None:
             most = float(lasting_of_shares(metric.channel, MIDDLE, of_one_value=True)[0])
@@ -188,8 +188,8 @@ def comparisons(registry: Registry, today: date) -> dict[str, int]:
     """Return, for each metric, the number by which the significance level of a figure is divided.
 
     Every metric and every stratum receives an equal part of the significance level. This part is
-    divided equally among the figures of the metric or stratum. For example, with two metrics
-    without strata, the divisor for a metric with 3 figures is 6.
+    divided equally among the figures of the metric or stratum. For example, if there are two
+    metrics and no strata, the divisor for a metric with 3 figures is 6.
     """
     asked = [metric for metric in registry.metrics.values() if windows_left(metric, today) != 0]
     tests = {metric.name: _tests(metric, today) for metric in asked}

@@ -46,7 +46,7 @@ HELD_BACK: Final = 4
 """Each round holds back one of every `HELD_BACK` people for the test."""
 
 FEWEST_HELD_BACK: Final = 2
-"""The minimum number of people held back for the test. Both labels must occur among them."""
+"""The minimum number of people held back for the test, because both labels must occur."""
 
 UNIX_EPOCH_S: Final = 0.0
 """An arbitrary time that determines the window of a tally. A rehearsal itself has no windows."""
@@ -235,7 +235,7 @@ FEWEST_DEVICES: Final = 1000
 """The first number of devices that a search tries."""
 
 MOST_DEVICES: Final = 10**7
-"""The maximum number of devices. A simulation of their reports takes minutes."""
+"""The maximum number of devices. Simulating the reports of so many devices takes minutes."""
 
 DOUBLINGS: Final = math.ceil(math.log2(MOST_DEVICES / FEWEST_DEVICES))
 

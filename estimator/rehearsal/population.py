@@ -74,7 +74,7 @@ def as_float(value: Value) -> float:
 
 
 def read_answer(metric: Metric, cell: str | tuple[str, ...]) -> TrueAnswer:
-    """Parse an answer from one cell, or from several cells that each contain a part of it.
+    """Parse an answer from one cell, or from several cells with a part of the answer each.
 
     Raise `ValueError` if the cells do not contain an answer. The message describes possible
     answers, but never contains the content of a cell.
