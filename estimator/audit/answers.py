@@ -64,8 +64,8 @@ MOST_PATHS = 2**17
 """The maximum number of paths to run for one metric. A *path* is a combination of coins' outcomes.
 
 At 10 to 30 microseconds per path, an audit takes a few seconds. With k-ary response, all categories
-are checked if a metric has at most 362 categories. With geometries, 58 to 119 of 1,024 categories
-are checked.
+are checked if a metric has at most 362 categories. With a geometry and 1,024 categories, 58 to 119
+categories are checked.
 """
 
 LEAST_INPUTS = 5

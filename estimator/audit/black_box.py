@@ -125,9 +125,9 @@ class _Collector:
 def without_ceilings(registry: Registry) -> Registry:
     """Return a registry without ceilings, a budget strategy, or expiry dates.
 
-    Any of these settings could make a device stop reporting before the audit ends. The removed
-    settings do not affect editions or channels. The values for missing answers (``fill``) are
-    removed too, because a device would report these values only at the end of a window.
+    Each of these settings could prevent a report that the audit needs. The removed settings do not
+    affect editions or channels. The values for missing answers (``fill``) are removed too, because
+    a device would report these values only at the end of a window.
     """
     budget = Budget(registry.budget.window, NO_CEILING, NO_CEILING, lifetime_attos=NO_CEILING)
     metrics = {name: replace(metric, expires=None, fill=None) for name, metric in registry.metrics.items()}

@@ -55,7 +55,7 @@ class ExactLaw(Generic[T]):
     """The exact distribution of a procedure.
 
     Attributes:
-        chances: the probability of each outcome, with sum 1.
+        chances: the probability of each outcome. The sum is 1.
         paths: the number of combinations of the coins' outcomes.
         coins: for each outcome, the possible numbers of coins on a path. If an outcome has several
             possible numbers, the running time reveals more than the outcome.

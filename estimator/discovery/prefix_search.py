@@ -319,7 +319,7 @@ class GroupTables:
 
     @classmethod
     def from_counts(cls, channel: GroupedGeometry, counts: Counts) -> GroupTables:
-        """Count the support for each cell in a tally, shape (symbols,)."""
+        """Count the support for each cell. ``counts`` is a tally, shape (symbols,)."""
         law = cell_support(channel)
         by_group = counts.reshape(len(channel.weights), channel.inputs)
         # one group at a time, because transforming all groups together would take ten times the

@@ -166,7 +166,7 @@ class Population:
     """The devices that answer one metric.
 
     Attributes:
-        shares: the share of each answer, shape (len(answers),), with sum 1.
+        shares: the share of each answer, shape (len(answers),). The sum is 1.
         devices: the number of devices that record an answer.
         at_hand: the given number of devices with each answer, shape (len(answers),). None if
             answers are drawn at random from ``shares``.
