@@ -120,7 +120,10 @@ def _near(message: str, parser: argparse.ArgumentParser) -> list[str]:
 
 
 class _Version(argparse.Action):
-    """Looks up the version only on request, because an SDK copied into an app has no metadata."""
+    """Looks up the version only on request, because the lookup fails if the SDK was copied.
+
+    An SDK whose files were copied into an app has no package metadata.
+    """
 
     def __call__(self, parser: argparse.ArgumentParser, *_: object) -> None:
         from importlib.metadata import version  # noqa: PLC0415 as the class says

@@ -139,7 +139,7 @@ def decide(
 
     Args:
         environment: the variables of the environment.
-        files: the existing files of `machine_files`.
+        files: those files of `machine_files` that exist.
         stored: the result of `standing` for the stored choice.
         variable: the app's own variable; None if the app has no variable.
     """
@@ -158,7 +158,7 @@ def _first_set(environment: Mapping[str, str], names: Iterable[str]) -> str:
 
 
 def machine_files(platform: str = sys.platform, environment: Mapping[str, str] = os.environ) -> tuple[Path, ...]:
-    """Return the paths of files that turn telemetry off for a whole machine of a given platform."""
+    """Return the paths of the files that turn telemetry off for everyone on a machine."""
     match platform:
         case "win32":
             return (Path(environment.get("PROGRAMDATA", r"C:\ProgramData")) / "Hearsay" / "disabled",)
@@ -344,8 +344,8 @@ def ask(  # noqa: PLR0913 the arguments of Telemetry, and how to ask
 ) -> Decision:
     """Ask the user about all undecided metrics, store the choice, and return the decision.
 
-    The user is asked once. Without a ``prompt``, the user is asked only on a terminal, and types
-    yes or no, or the first letter. There is no default answer.
+    The user is asked once. If ``prompt`` is None, the user is asked only on a terminal, and types
+    "yes" or "no", or the first letter of either word. There is no default answer.
 
     Args:
         registry: the same as for `current`.

@@ -50,8 +50,9 @@ class Consenting(Disclosure):
 
         * Setting False or an empty set has the effect of `forget`.
         * A new set of purposes drops the waiting reports and counts of all metrics that the set
-          does not cover. Answers to newly covered metrics are recorded immediately or, with
-          strategy ``sample`` or ``pace`` or with ``fill_in``, from the next window on.
+          does not cover. Answers to newly covered metrics are usually recorded immediately. With
+          strategy ``sample`` or ``pace``, and for metrics with ``fill_in``, they are recorded from
+          the next window on.
         * In a suppressed run, the value is ``SUPPRESSED``, which is false.
 
         >>> telemetry.consent
@@ -93,8 +94,9 @@ class Consenting(Disclosure):
     def forget(self) -> None:
         """Opt out: wipe queue, history, counts and secret, but not the record of spent budget.
 
-        Of past windows, the ledger's file then contains only the total cost, and neither metrics
-        nor days. Afterwards, `consent` is False, even if this method raises an error.
+        For past windows, the ledger's file then contains only their total cost. The file no longer
+        says which metrics were reported, or on which days. Afterwards, `consent` is False, even if
+        this method raises an error.
 
         >>> telemetry.forget()
         >>> telemetry.consent
@@ -136,8 +138,8 @@ class Consenting(Disclosure):
     def _agree_at_start(self, path: Path, agreed: Consent) -> None:
         """Store whether the user agrees, and delete the data that the consent does not cover.
 
-        When this method returns, the data that the consent does not cover is deleted. With a slow
-        disk or a busy ledger, the data is deleted later, but before anything else is written.
+        The data has been deleted when this method returns, unless the disk is slow or the ledger is
+        busy. In these cases, the data is deleted later, but before anything else is written.
         """
         is_there, ledger_thread = ledger_file.exists(path), self._processes.current.ledger_thread
         if agreed or is_there:
@@ -184,4 +186,8 @@ class Consenting(Disclosure):
 
 
 def _nothing(_: object) -> None:
-    """Do nothing. Any job of the ledger thread first does the work of `LedgerThread.do_first`."""
+    """Do nothing.
+
+    The ledger thread does the work of `LedgerThread.do_first` before any job, even before this
+    empty one.
+    """

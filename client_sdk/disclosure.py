@@ -63,8 +63,8 @@ class Disclosure:
             if no report is left to send, except reports that wait for their window to end.
 
         Raises:
-            TypeError: if ``strict``, and ``timeout_s`` is not a number. Without ``strict``, other
-                values count as 0.
+            TypeError: if ``strict``, and ``timeout_s`` is not a number. If ``strict`` is false, a
+                value that is not a number counts as 0.
         """
         if self._strict and not isinstance(timeout_s, SupportsFloat):
             raise TypeError("timeout_s must be a number of seconds")
@@ -87,7 +87,9 @@ class Disclosure:
 
     @property
     def problem(self) -> str | None:
-        """The latest problem with clock, ledger or uploads, with advice; None if there is none.
+        """The latest problem with the clock, the ledger or an upload, and advice for solving it.
+
+        None if there is no problem.
 
         >>> telemetry.problem is None
         True
@@ -183,11 +185,11 @@ class Disclosure:
     def dropped(self) -> dict[str, int]:
         """Return how many answers and reports were dropped, by reason.
 
-        With the user's consent, each answer passed to `record` is counted here, is in `history`, or
-        still waits. Only a second answer in the same window (``ALREADY_RECORDED``) is not counted.
-        Answers are counted by the result of the call: ``out_of_budget``, ``not_asked``,
-        ``stopped``, ``expired``, ``busy`` or ``unavailable``. If a process is killed, its counts of
-        the last minute are lost.
+        If the user has agreed, each answer passed to `record` is counted here, is in `history`, or
+        still waits to be sent. The only exception is a second answer in the same window
+        (``ALREADY_RECORDED``). Answers are counted by the result of the call: ``out_of_budget``,
+        ``not_asked``, ``stopped``, ``expired``, ``busy`` or ``unavailable``. If a process is
+        killed, its counts of the last minute are lost.
 
         Two counts cover only this process, because data on the device must not reveal a mistake:
 
@@ -202,7 +204,8 @@ class Disclosure:
         * ``too_late``: the report was refused temporarily until its window closed.
         * ``unanswered``: the report was sent repeatedly, even after its window closed.
         * ``rejected``: the collector rejected the whole upload.
-        * The codes of refusals that were final or were repeated too often.
+        * The collector's refusal codes: the collector refused the report permanently or too
+          often.
 
         >>> telemetry.dropped()
         {}

@@ -1,4 +1,4 @@
-"""Turns true answers into queued reports, if calendar, consent and budget allow a report.
+"""Turns true answers into queued reports, if the calendar, consent and budget allow a report.
 
 This package never uses the network.
 """

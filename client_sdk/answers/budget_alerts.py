@@ -33,7 +33,10 @@ def _fractions(warn_at: Sequence[float]) -> list[float]:
 
 
 class BudgetWatch:
-    """Calls the app's callback, once per process, when a chosen fraction of the budget is spent."""
+    """Calls the app's callback when the spent budget reaches a fraction that the app has chosen.
+
+    Each process calls the callback once per fraction.
+    """
 
     def __init__(self, registry: Registry, on_budget: OnBudget, warn_at: Sequence[float]) -> None:
         """Store the app's callback and the fractions of the lifetime budget that trigger it.

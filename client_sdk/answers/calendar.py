@@ -1,8 +1,8 @@
 """Decides what a device must do at a given time.
 
 The decisions depend on the registry and the calendar, never on an answer. `client_sdk.answers.dues`
-carries out the decisions. A *slot* charges the device's budget when a window begins, with or
-without an answer.
+carries out the decisions. A *slot* is a charge that the device's budget pays when a window begins,
+even if the app never records an answer in that window.
 """
 
 from collections.abc import Iterable
@@ -53,8 +53,8 @@ def due(registry: Registry, instant_s: float, releases: Iterable[float] = ()) ->
     """Return the work that is due at an instant.
 
     ``instant_s`` is the ledger's time in Unix seconds. The ledger's time follows the device's
-    clock, but never goes back. ``releases`` contains the Unix times for sending reports that wait
-    for their window's end.
+    clock, but never goes back. ``releases`` contains, for each report that waits for its window's
+    end, the Unix time at which the report will be sent.
     """
     metrics = registry.metrics.values()
     begin = {metric.window for metric in metrics if has_slots(registry, metric)}
@@ -79,5 +79,5 @@ def phase(window: Window, instant_s: float) -> Phase:
 
 
 def release_s(window: Window, coins: Coins) -> int:
-    """Return a random Unix time for sending a report that waits for its window's end."""
+    """Return a random Unix time at which to send a report that waits for its window's end."""
     return window.ends_at + coins.below(RELEASE_SPREAD_S)

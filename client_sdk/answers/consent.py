@@ -37,7 +37,10 @@ def consent_of(value: object) -> Consent:
 
 
 def covers(consent: Consent, metric: Metric | None) -> bool:
-    """Whether a consent covers a metric; ``metric`` is None if no registry defines it."""
+    """Whether a consent covers a metric.
+
+    ``metric`` is None for a name that no registry defines.
+    """
     if not isinstance(consent, frozenset):
         return bool(consent)
     return metric is not None and bool(metric.consent) and metric.consent <= consent
@@ -51,9 +54,9 @@ def groups_of(metrics: Mapping[str, Metric]) -> dict[str, str]:
 class Agreement:
     """The user's consent, and the purposes of each metric that has data in the ledger.
 
-    ``groups`` maps the name of each metric to a text that lists its purposes. Only reports with
-    equal purposes share an upload. The SDK records nothing new for ``withheld`` metrics, and
-    deletes the waiting reports and counts of ``declined`` metrics.
+    ``groups`` maps the name of each metric to a text that lists its purposes. Two reports may share
+    an upload only if their metrics have the same purposes. The SDK records nothing new for
+    ``withheld`` metrics, and deletes the waiting reports and counts of ``declined`` metrics.
     """
 
     def __init__(self, registry: Registry) -> None:

@@ -2,7 +2,7 @@
 
 A *running count* is the sum so far in the current window. The running count is kept in memory, and
 lost when the process ends. With ``persist`` in the registry, the ledger's file contains the running
-count until the window has ended. This count is a true answer.
+count until the window has ended. The file then contains a true answer.
 
 A *day of use* is a day on which the app was used. Each day of use is one row in the ledger's table
 of counts. The column ``window`` contains the day. The column ``edition`` is empty, because later
@@ -92,7 +92,7 @@ def addend(definition: Metric, by: object) -> int:
 
 
 def draw_addend(definition: Metric, coins: Coins) -> int:
-    """Draw a uniform number from 0 to a count's ``max``, to replace an invalid number."""
+    """Draw a number uniformly from 0 to a count's ``max``, to replace an invalid number."""
     return coins.below(int(cast("Count", definition.kind).high) + 1)
 
 
@@ -126,7 +126,10 @@ def ended_persistent(connection: sqlite3.Connection, registry: Registry, instant
 
 
 def forget_ended_persistent(connection: sqlite3.Connection, instant_s: float) -> bool:
-    """Delete the counts of ended windows from the ledger's file; return whether there were any."""
+    """Delete the counts of ended windows from the ledger's file.
+
+    Returns whether the file contained such counts.
+    """
     rows = [row[:3] for row in _ended_rows(connection, instant_s)]
     connection.executemany("DELETE FROM counts WHERE metric = ? AND edition = ? AND window = ?", rows)
     return bool(rows)
@@ -167,7 +170,10 @@ class CountReports(NamedTuple):
     def report_ended(
         self, connection: sqlite3.Connection, coins: Coins, instant_s: float, randomize: Randomize
     ) -> bool:
-        """Report the counts of ended windows; return whether any count was deleted from disk."""
+        """Report the counts of ended windows.
+
+        Returns whether any count was deleted from disk.
+        """
         for ended in self.counts.ended(self.registry, instant_s):
             if self._report(connection, coins, ended, instant_s, randomize) is not Recorded.QUEUED:
                 # keep the count in memory if its report was queued: this transaction may still fail
@@ -210,7 +216,10 @@ def mark_day(connection: sqlite3.Connection, definition: Metric, instant_s: floa
 
 
 def forget_days(connection: sqlite3.Connection, registry: Registry, instant_s: float) -> bool:
-    """Delete the days of use that no future report can include; return whether there were any."""
+    """Delete the days of use that no future report can include.
+
+    Returns whether any day was deleted.
+    """
     rows = connection.execute("SELECT metric, window FROM counts WHERE edition = ?", (NO_EDITION,)).fetchall()
     over = [row for row in rows if _is_over(registry.metrics.get(row[0]), Window.parse(row[1]), instant_s)]
     connection.executemany("DELETE FROM counts WHERE metric = ? AND edition = '' AND window = ?", over)
@@ -249,7 +258,7 @@ def _days(connection: sqlite3.Connection, definition: Metric) -> list[Window]:
 
 
 def _is_over(definition: Metric | None, day: Window, instant_s: float) -> bool:
-    """Whether no future report can include a day of use."""
+    """Whether a day of use cannot be part of any future report."""
     if definition is None or definition.kind.call != "active":
         return True
     period_s = definition.kind.most * DAY_S
@@ -264,6 +273,6 @@ def _filled_windows(connection: sqlite3.Connection, metric: str, edition: str) -
 
 
 def _is_reported(connection: sqlite3.Connection, metric: str, window: str) -> bool:
-    """Whether a window needs no further report of the metric, whatever the report's edition."""
+    """Whether any edition of the metric has a charge for a window that is marked as reported."""
     query = "SELECT 1 FROM charges WHERE metric = ? AND window = ? AND reported = 1"
     return connection.execute(query, (metric, window)).fetchone() is not None

@@ -1,9 +1,10 @@
 """Does the work that is due because time has passed, such as charges for new windows.
 
-A *slot* charges the device's budget when a window begins, with or without an answer. If the metric
-has a *fill* (the input that ``fill_in`` in the registry reports for "no answer"), the same
-transaction also queues a report that says "no answer". A later answer only replaces the symbol in
-this report. Counts are reported after their window has ended.
+A *slot* is a charge that the device's budget pays when a window begins, even if the app never
+records an answer in that window. Some metrics have a *fill*: the input that is reported for "no
+answer", as ``fill_in`` in the registry says. For these metrics, the transaction that charges the
+slot also queues a report of "no answer". A later answer only replaces the symbol in this report.
+Counts are reported after their window has ended.
 
 No decision depends on an answer. Consider two devices that have the same registries and are used at
 the same times. Only one of them records an answer. For metrics with a fill, the reports of both
@@ -45,8 +46,8 @@ class Dues:
         adds_up: whether any metric is a count or a number of days of use.
         counts: the counts in memory.
         counting: adds to counts, and reports them.
-        has_leftovers: whether counts were deleted from the ledger's file. The write-ahead log may
-            still contain these counts, and must be emptied.
+        has_leftovers: whether counts were deleted from the ledger's file. If so, the write-ahead
+            log must be emptied, because it may still contain these counts.
     """
 
     def __init__(self, registry: Registry, agreement: Agreement, randomize: RandomizeNow) -> None:
@@ -124,9 +125,10 @@ def close_ended(connection: sqlite3.Connection, instant_s: float) -> None:
 
 
 def drop_held(connection: sqlite3.Connection, is_asked: Callable[[str, str, str], bool]) -> None:
-    """Drop and count held reports of metrics that the device no longer answers.
+    """Drop held reports of metrics that the device no longer answers.
 
-    A *held* report waits in the queue until after its window's end.
+    The number of dropped reports is stored. A *held* report waits in the queue until after its
+    window's end.
     """
     latest = "SELECT metric, edition, MAX(window) FROM queue WHERE release > 0 GROUP BY metric, edition"
     for metric, edition, window in connection.execute(latest).fetchall():

@@ -43,7 +43,10 @@ class Mistakes:
         return draw()
 
     def unknown(self, mistake: UnknownMetricError | OutsideDomainError) -> Recorded:
-        """Count a call that names an undefined metric or uses a wrong method; return the result."""
+        """Count a call that names an undefined metric or uses a wrong method.
+
+        Returns the result of that call, `Recorded.UNKNOWN`.
+        """
         self._note(Recorded.UNKNOWN.value, mistake, "nothing is recorded")
         return Recorded.UNKNOWN
 

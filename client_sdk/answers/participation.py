@@ -1,8 +1,8 @@
 """Decides which metrics this device answers in a window, according to the budget's strategy.
 
 The decision depends on the calendar, the ledger and the device's secret, but never on an answer.
-The device pays for a selected metric when its window begins, with or without an answer. Therefore
-neither a missing report nor the spent budget reveals anything about answers.
+The device pays for a selected metric when its window begins, even if the app never records an
+answer. Therefore neither a missing report nor the spent budget reveals anything about answers.
 """
 
 from __future__ import annotations
@@ -51,7 +51,9 @@ def open_slots(  # noqa: PLR0913 what the selection depends on
     *,
     is_covered: Callable[[str], bool] = lambda _: True,
 ) -> None:
-    """Charge each metric that this device answers in a window, once for each window.
+    """Charge the budget for each metric that this device answers in a window.
+
+    A repeated call for the same window charges nothing more.
 
     ``instant_s`` determines the day and month of the charges. ``is_covered`` returns whether the
     user has agreed to a metric. Metrics that the user has not agreed to are neither charged nor
@@ -87,7 +89,7 @@ def drawn(connection: sqlite3.Connection, registry: Registry, window: Window, se
 
 
 def sampled(metrics: list[Metric], answers: int, window: Window, secret: bytes) -> list[Metric]:
-    """Return ``answers`` different metrics, drawn with coins from the secret and the window."""
+    """Return ``answers`` different metrics, drawn with coins derived from the secret and window."""
     return sorted(metrics, key=lambda metric: prf.derive(secret, prf.PARTICIPATION, window.text, metric.name))[:answers]
 
 
@@ -139,7 +141,10 @@ def _stratum_length(
 
 
 def _starts_at(window: Window, windows: int) -> int:
-    """Return the start of the window ``windows`` steps later; `NEVER_S` for an invalid date."""
+    """Return when the window begins that is ``windows`` windows after ``window``.
+
+    Returns `NEVER_S` if that window is beyond the last valid date.
+    """
     try:
         return later(window, windows).starts_at
     except WindowError:

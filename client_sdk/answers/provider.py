@@ -5,16 +5,16 @@ starts within a window. Before the call, one transaction does three things:
 
 * The transaction *claims* the window, so that no other process calls its function for this window.
 * The transaction charges the budget.
-* The transaction queues a *placeholder*. With a fill (``fill_in`` in the registry), the placeholder
-  says "no answer". Without a fill, the placeholder contains a random answer.
+* The transaction queues a *placeholder*. If the metric has a fill (``fill_in`` in the registry),
+  the placeholder says "no answer". Otherwise, the placeholder contains a random answer.
 
 Therefore the report is sent at the same time whatever the function does, even if the function ends
 the process.
 
 The return value is immediately randomized to a symbol. A second transaction puts the symbol into
 the placeholder. The second transaction takes place `CALL_S` seconds after the claim or when the
-program ends, even without a return value. Therefore neither the ledger's file nor its timestamps
-reveal what the function did.
+program ends, even if the function has not returned a value. Therefore neither the ledger's file nor
+its timestamps reveal what the function did.
 """
 
 from __future__ import annotations
@@ -93,7 +93,7 @@ class _Provided:
 
     Attributes:
         due_s: the earliest Unix time of the next call.
-        look_s: the monotonic time of the next check whether a call is due.
+        look_s: the monotonic time at which to check again whether a call is due.
         is_running: whether the function still runs, perhaps since an earlier window.
     """
 
@@ -131,10 +131,11 @@ class Provider:
         coins: Coins,
         leave: Callable[[float, float], None],
     ) -> None:
-        """Store the objects to use. The first call of `provide` starts the thread.
+        """Store the arguments.
 
-        After a claim, ``leave`` is called with the number of seconds until the placeholder is sent,
-        and with the current Unix time.
+        The first call of `provide` starts the thread that decides when to call each function. After
+        a claim, ``leave`` is called with the number of seconds until the placeholder is sent, and
+        with the current Unix time.
         """
         self._ledger_thread = ledger_thread
         self._schedule = schedule
@@ -249,7 +250,10 @@ class Provider:
             each.is_running = True
 
     def _claim(self, definition: Metric, clock_s: float) -> SlotKey | None:
-        """Charge and queue a placeholder; return its key, or None if no call is due."""
+        """Charge the budget and queue a placeholder.
+
+        Returns the placeholder's key, or None if no call is due.
+        """
         leaves_in_s = jitter(HELD_S, SPREAD_S)
         work = partial(self._stand_in, clock_s=clock_s, definition=definition, leaves_s=clock_s + leaves_in_s)
         key: SlotKey | None = self._ledger_thread.run(work, LEDGER_DEADLINE_S)

@@ -48,7 +48,7 @@ class PermanentAnswer(NamedTuple):
 
 
 class SymbolOfWindow(NamedTuple):
-    """The symbol of a vector, valid only in ``window``.
+    """A randomized vector, encoded as a symbol that is valid only in ``window``.
 
     Each window rotates vectors in its own way.
     """

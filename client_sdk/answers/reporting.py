@@ -1,7 +1,7 @@
 """Makes one report: checks that it is allowed, charges its cost, and queues it.
 
-The caller's transaction contains the charge, its state and the report. All three become durable
-together or not at all.
+The charge, the charge's state and the report are written in the caller's transaction. All three
+become durable together or not at all.
 """
 
 from __future__ import annotations

@@ -54,7 +54,8 @@ class Schedule:
         """Delete the data of all metrics that the user does not agree to.
 
         If ``consent`` is None, the current consent applies. The purposes of metrics from earlier
-        registries are looked up, too, because only reports with equal purposes may share an upload.
+        registries are looked up, too, because two reports may share an upload only if their metrics
+        have the same purposes.
         """
         self.agreement.learn_former(connection)
         agreed = self.agreement.consent if consent is None else consent
@@ -128,7 +129,7 @@ class Schedule:
 
         Raises:
             LedgerError: if the clock was set back too far, or the user has opted out in another
-                process. Nothing is changed then.
+                process. In both cases, the ledger stays unchanged.
         """
         secret = self.learn_secret(connection)
         self._name(connection)

@@ -80,9 +80,10 @@ def compile_registry(
 ) -> Outcome:
     """Write the module and its types, or compare them with the existing files.
 
-    If ``output`` is None, return the module. If ``check``, compare, and write nothing. If
-    ``is_trial``, the module answers every metric in every window, and prints each step. A trial
-    ignores the registry's ceilings and strategy, so they cannot cause a refusal.
+    If ``output`` is None, return the module. If ``check`` is true, compare the module and its types
+    with the existing files, and write nothing. If ``is_trial`` is true, the module answers every
+    metric in every window, and prints each step. A trial ignores the registry's ceilings and
+    strategy, so they cannot cause a refusal.
     """
     registry = Registry.read(path)
     refused = refused_metrics(registry) if is_trial else refusals(registry, target)
@@ -132,7 +133,10 @@ def refused_metrics(registry: Registry) -> Iterator[str]:
 
 
 def refusal(metric: Metric) -> str | None:
-    """Return why the SDK refuses a metric, and what to do; None if the SDK accepts the metric."""
+    """Return why the SDK for browsers and Node refuses a metric, and what to do about it.
+
+    Returns None if that SDK accepts the metric.
+    """
     mechanism = metric.channel.name.removeprefix("permanent ")
     reasons = {
         metric.kind.browser_refusal: bool(metric.kind.browser_refusal),
@@ -157,7 +161,10 @@ def _unstated_year(budget: Budget) -> Iterator[str]:
 
 
 def _year_nanos(budget: Budget) -> int:
-    """Return the maximum cost in a calendar year if storage is deleted in every window."""
+    """Return the maximum cost in a calendar year, in billionths of epsilon.
+
+    The maximum is reached if the browser's storage is deleted in every window.
+    """
     return IN_YEAR[budget.window] * budget.per_window_nanos
 
 
@@ -230,7 +237,10 @@ def sentences_for(registry: Registry, language: str) -> dict[str, str]:
 
 
 def compiled(metric: Metric) -> dict[str, Any]:
-    """Return a metric in the format of the SDK for browsers and Node. Empty keys are left out."""
+    """Return a metric in the format of the SDK for browsers and Node.
+
+    Keys with empty values are left out.
+    """
     parts = {
         "purpose": metric.purpose,
         "kind": metric.kind.name,
@@ -285,7 +295,7 @@ def _texts(integers: Mapping[str, int | tuple[int, ...]]) -> dict[str, str | lis
 
 
 def function_of(name: str) -> str:
-    """Return the name of the SDK's function for a kind or mechanism, such as projectiveGeometry."""
+    """Return the JavaScript function's name for a kind or mechanism, such as projectiveGeometry."""
     first, *others = name.split("-")
     return first + "".join(map(str.capitalize, others))
 

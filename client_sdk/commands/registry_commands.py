@@ -2,7 +2,8 @@
 
 * ``check`` lists a registry's mistakes, and the reasons not to release it.
 * ``init`` writes a registry with three sample metrics.
-* ``release`` adds a registry to its history, so that collectors still count reports of older apps.
+* ``release`` adds a registry to its history, so that collectors still count reports from earlier
+  versions of the app.
 * ``completion`` prints a script with which a shell completes commands and options.
 
 This module carries out these four commands. It also parses the options of commands in other
@@ -272,8 +273,8 @@ def release(path: Path, into: Path | None, day: date | None, today: date, *, onl
     """Add a registry to its history, unless the history has a release with the same metrics.
 
     ``into`` is the history, by default the file next to the registry. ``day`` is the day of the
-    release, by default today. If ``only_checks``, write nothing, and check that the registry is in
-    its history.
+    release, by default today. If ``only_checks`` is true, write nothing, and check that the
+    registry is in its history.
     """
     registry = Registry.read(path)
     file = into or history.path_of(path)

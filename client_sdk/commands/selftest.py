@@ -114,7 +114,7 @@ def _named(failed: list[str]) -> str:
 
 
 def _about(folder: Path) -> str:
-    """Return the versions of the SDK, Python and SQLite, the platform and the file system."""
+    """Return the versions of the SDK, Python, platform and SQLite, and the file system's type."""
     try:
         number = version("hearsay-ldp-client")
     except PackageNotFoundError:  # the SDK was copied into an app
@@ -298,7 +298,10 @@ def _expect(result: Recorded, *results: Recorded) -> None:
 
 
 def _sound(path: Path, acknowledged: set[int]) -> None:
-    """Check that a ledger is intact, with one report per charge and all acknowledged reports."""
+    """Check that a ledger is undamaged.
+
+    The ledger must contain one report per charge, and every acknowledged report.
+    """
     with contextlib.closing(ledger_file.open_file(path, APP, create=False)) as connection:
         damage = connection.execute("PRAGMA integrity_check(1)").fetchone()[0]
         charged = {name for (name,) in connection.execute("SELECT metric FROM charges")}
@@ -312,7 +315,10 @@ def _sound(path: Path, acknowledged: set[int]) -> None:
 
 
 def _origin(path: Path) -> str | None:
-    """Return the stored inode number; None if the file system has no permanent inode numbers."""
+    """Return the inode number that a ledger contains.
+
+    Returns None if the file system has no permanent inode numbers.
+    """
     with contextlib.closing(ledger_file.open_file(path, APP, create=False)) as connection:
         inode: str | None = connection.execute("SELECT inode FROM device").fetchone()[0]
     return inode
