@@ -42,9 +42,9 @@ class Gathering(Disclosure):
     def count(self, metric: str, by: int = 1) -> Recorded:
         """Add to the current window's count. The sum is reported after the window has ended.
 
-        The count is kept in memory and lost when the process ends. With ``persist`` in the
-        registry, the ledger's file stores the count until the report, and all processes share the
-        sum.
+        The count is kept in memory and lost when the process ends. If the registry sets ``persist``
+        for the metric, the ledger's file stores the count until the report is made, and all
+        processes add to the same count.
 
         >>> telemetry.count("taps", 3)
         <Recorded.COUNTED: 'counted'>
@@ -56,8 +56,8 @@ class Gathering(Disclosure):
                 invalid answer passed to `record`.
 
         Returns:
-            ``COUNTED``, or the reason why nothing was counted, within 100 ms. After ``BUSY``, the
-            number may or may not have been added.
+            ``COUNTED``, or the reason why nothing was counted. The method returns within 100 ms.
+            After ``BUSY``, the number may or may not have been added.
 
         Raises:
             UnknownMetricError: if ``strict``, and the registry defines no such metric.
@@ -89,8 +89,8 @@ class Gathering(Disclosure):
             metric: the name of a metric of kind ``activity``.
 
         Returns:
-            ``COUNTED``, or the reason why the day was not stored, within 100 ms. After ``BUSY``,
-            the day may or may not have been stored.
+            ``COUNTED``, or the reason why the day was not stored. The method returns within 100 ms.
+            After ``BUSY``, the day may or may not have been stored.
 
         Raises:
             UnknownMetricError: if ``strict``, and the registry defines no such metric.
@@ -113,15 +113,16 @@ class Gathering(Disclosure):
 
         Only the calendar decides when the function is called: immediately if the current window has
         no report yet, and within six hours after a later window begins. If the app runs in several
-        processes, only one of them calls its function. The function runs in a separate thread. The
-        function's return value is handled like an answer passed to `record`. The report is sent
-        within a minute. During the first seven seconds, even a `flush` does not send the report.
+        processes, only one process calls its function. The function runs in a separate thread. The
+        function's return value is handled like an answer passed to `record`. The report is sent 7
+        to 60 seconds after the SDK has called the function. Even `flush` does not send the report
+        in the first 7 seconds.
 
         The report is sent at the same instant whatever the function does. The function fails if it
         returns None, raises an exception, or takes more than 5 s. The SDK then reports "no answer"
         for a metric with ``fill_in``, and otherwise a random answer. Only the type of an exception
-        is logged. Without consent, and after `forget` or `close`, no function is called and nothing
-        is recorded.
+        is logged. If the user has not agreed, or after `forget` or `close`, no function is called
+        and nothing is recorded.
 
         >>> telemetry.provide("dark_mode", lambda: True)
 

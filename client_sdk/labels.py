@@ -38,14 +38,17 @@ class Labeler:
         return sentences_in(language, {}) if self.latest is None else self.latest.sentences(language)
 
     def metric(self, entry: HistoryEntry | PendingReport) -> Metric | None:
-        """Return the metric of an entry; None if no stored registry defines it."""
+        """Return the metric that a report is about.
+
+        Returns None if no stored registry defines the metric.
+        """
         key = entry.metric, entry.edition
         while key not in self._metrics and self.read():
             pass
         return self._metrics.get(key)
 
     def read(self) -> bool:
-        """Read the next registry, from the latest to the oldest; return False if none is left."""
+        """Read the next stored registry, starting with the latest; return False if none is left."""
         for packed in self._unread:
             try:
                 registry = Registry.parse(unpacked(packed))

@@ -121,7 +121,7 @@ class Processes:
             process.ledger_thread.close(LEDGER_DEADLINE_S, self._last(process))
 
     def exit(self) -> None:
-        """Finish at the program's exit. With a helper, leave the waiting reports to the helper."""
+        """Finish at the program's exit. If there is a helper, leave the waiting reports to it."""
         self.finish()
         if self._helper is not None and self._schedule.agreement.consent and self._leaves_soon:
             self._helper.start()
@@ -140,7 +140,10 @@ class Processes:
                 self._expect_to_leave(self._helper.leaves_soon(connection, self._clock()))
 
     def _expect_to_leave(self, leaves_soon: bool) -> None:  # noqa: FBT001 the method's name says what True means
-        """Remember whether a helper is needed at exit, even if the app drops this object."""
+        """Remember whether a helper is needed at exit.
+
+        If a helper is needed, the app can drop this object, and the object still stays alive.
+        """
         self._leaves_soon = leaves_soon
         (keep if leaves_soon else let_go)(self)
 
@@ -201,7 +204,7 @@ _kept = set[Exiting]()
 
 
 def register_exit(thing: Exiting) -> None:
-    """Call an object's `exit` when the interpreter exits, unless the object was freed before."""
+    """Call an object's `exit` when the interpreter exits, unless the object was freed earlier."""
     _exiting.add(thing)
 
 

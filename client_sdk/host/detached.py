@@ -1,4 +1,7 @@
-"""Starts a Python process that outlives this process. Each lock file allows one such process."""
+"""Starts a Python process that outlives this process.
+
+Each lock file allows one such process at a time.
+"""
 
 from __future__ import annotations
 
@@ -72,7 +75,7 @@ def start(module: str, lock: Path, **arguments: Any) -> None:  # noqa: ANN401 an
 
 
 def _options() -> list[str]:
-    """Return options that restrict the new Python to the current import paths."""
+    """Return the options that limit the new Python's import paths to those of this Python."""
     if sys.flags.isolated:
         return ["-I"]
     options = {"-E": sys.flags.ignore_environment, "-s": sys.flags.no_user_site, "-S": sys.flags.no_site}
@@ -83,9 +86,9 @@ def _options() -> list[str]:
 def alone(path: Path, held: int | None = None, *, is_named: bool = True) -> Iterator[int | None]:
     """Lock a file; yield its descriptor, or None if another process holds the lock.
 
-    The lock lasts until every process with the descriptor has closed it or has ended. ``held`` is
-    the descriptor if this process already has the lock. If ``is_named``, the file contains this
-    process's id, so that other processes can end this process.
+    The lock lasts until every process that has the descriptor has closed the descriptor or has
+    ended. ``held`` is the descriptor if this process already has the lock. If ``is_named`` is true,
+    the file contains this process's id, so that other processes can end this process.
     """
     descriptor = os.open(path, os.O_CREAT | os.O_RDWR, 0o600) if held is None else held
     try:

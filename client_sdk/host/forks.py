@@ -47,7 +47,10 @@ class Holder(Protocol):
     is_open: bool
 
     def pause(self, pause: Pause) -> None:
-        """Close the connection soon, set ``closed``, and open no other until the pause is over."""
+        """Close the connection soon and set ``closed``.
+
+        Open no new connection until ``over`` is set.
+        """
 
 
 _holders: set[Holder] = set()
@@ -74,12 +77,12 @@ def inherited_open(path: Path) -> bool:
 
 
 def this_process() -> tuple[int, int]:
-    """Return an id that differs from the ids of ancestors, even if process ids are reused."""
+    """Return an id of this process that no ancestor has had, even if process ids are reused."""
     return os.getpid(), _generation
 
 
 def importing() -> AbstractContextManager[bool]:
-    """Return the lock for importing modules in a thread."""
+    """Return the lock that a thread of the SDK must hold while it imports a module."""
     return _importing
 
 

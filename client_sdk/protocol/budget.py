@@ -100,7 +100,10 @@ class Budget(NamedTuple):
         return min(most for ceiling, most in self.ceilings.items() if ceiling is not Ceiling.DELTA)
 
     def exceeded(self, spent: Spent, cost: Cost) -> list[Ceiling]:
-        """Return the ceilings that a report of this cost exceeds, after the charges ``spent``."""
+        """Return the ceilings that a report of this cost would exceed.
+
+        ``spent`` contains the sums of all earlier charges.
+        """
         totals = {
             Ceiling.PER_WINDOW: spent.window_nanos + cost.nanos,
             Ceiling.PER_MONTH: spent.month_nanos + cost.nanos,

@@ -93,7 +93,11 @@ class Channel(ABC):
         return PURE
 
     def chance_beyond(self, ratio: Fraction) -> Fraction:  # noqa: ARG002 used by one mechanism
-        """Return the chance that a report shifts odds by a factor above ``ratio``."""
+        """Return the probability that a report reveals more than a given factor, ``ratio``.
+
+        A report reveals more if its symbol is more than ``ratio`` times as likely for one input as
+        for another.
+        """
         return PURE
 
     @property
@@ -103,7 +107,10 @@ class Channel(ABC):
 
     @property
     def permanent_nanos(self) -> int:
-        """The total epsilon of an unchanged answer's reports, in billionths; 0 if not limited."""
+        """The limit on the total epsilon of all reports about an unchanged answer.
+
+        The limit is in billionths; 0 means that there is no limit.
+        """
         return 0
 
     @abstractmethod

@@ -79,7 +79,10 @@ def is_same_file(path: Path, other: Path) -> bool:
 
 
 def replaced(written: Iterable[Path], read: Iterable[Path]) -> Path | None:
-    """Return the first path in ``read`` that is also in ``written``, or None."""
+    """Return the first path in ``read`` that is also in ``written``.
+
+    Returns None if there is no such path.
+    """
     written = tuple(written)
     return next((path for path in read if any(is_same_file(path, target) for target in written)), None)
 
@@ -87,8 +90,8 @@ def replaced(written: Iterable[Path], read: Iterable[Path]) -> Path | None:
 def replaces_another_kind(path: Path, is_own: Callable[[bytes], bool]) -> bool:
     """Whether writing to a path would replace another program's file.
 
-    Missing files, empty files and anything except regular files are safe to write to. Unreadable
-    files count as another program's files.
+    It is safe to write to a missing file, to an empty file, and to anything that is not a regular
+    file. Unreadable files count as another program's files.
     """
     try:
         if not path.is_file():

@@ -42,7 +42,7 @@ class Metric:
         retention_days: how many days the collector keeps a closed tally; None if there is no limit.
         unit: the unit of the numbers, such as ms; may be empty.
         consent: the purposes of the metric. The user must agree to all purposes of the metric. If
-            it has no purposes, the user must agree to all collection.
+            the metric has no purposes, the user must agree to all collection.
         is_sensitive: whether the stricter limit on epsilon applies (`registry.limits`).
         title: the name for people; by default, the metric's name.
         is_public: whether estimates may be published.
@@ -89,12 +89,18 @@ class Metric:
 
     @property
     def labels(self) -> Sequence[Label]:
-        """The answer for each input, None for "no answer"; empty if inputs are not answers."""
+        """The answer for each input; empty if inputs do not represent answers.
+
+        The label of the input for "no answer" is None.
+        """
         return (*self.kind.labels, None) if self.has_no_answer else self.kind.labels
 
     @property
     def size(self) -> int | None:
-        """The number of estimated shares, "no answer" included; None if no shares are estimated."""
+        """The number of estimated shares, including the share of "no answer".
+
+        None if no shares are estimated.
+        """
         size = self.kind.size
         return size if size is None else size + self.has_no_answer
 
@@ -113,7 +119,10 @@ class Metric:
         return self.expires is not None and window.first_day > self.expires
 
     def for_strata(self, strata: Mapping[str, str]) -> "Metric":
-        """Return the definition for a device that has these values of public variables."""
+        """Return the definition for devices in a stratum.
+
+        ``strata`` contains the value of each public variable on the device.
+        """
         own = {f"{variable}={value}" for variable, value in strata.items()}
         return replace(self, stratum=next((name for name in self.strata if own.issuperset(name.split(", "))), ""))
 
@@ -138,7 +147,9 @@ class Metric:
         return self.kind.draw(self.channel.inputs, coins)
 
     def read(self, read: Callable[..., T], *arguments: object) -> T:
-        """Call a method of the kind. Convert its exceptions into `OutsideDomainError`.
+        """Call a method of the kind, such as `Kind.encode`.
+
+        Convert the method's exceptions into `OutsideDomainError`.
 
         Raises:
             OutsideDomainError: if the answer is outside the domain. The error does not contain the
@@ -153,7 +164,7 @@ class Metric:
         raise OutsideDomainError(self.name, expected or self.kind.expected)
 
     def perturb(self, answer: object, coins: Coins, window: str | None = None) -> int:
-        """Return the symbol to report for a true answer, by `encode` and `randomize`."""
+        """Return the symbol to report for a true answer, using `encode` and `randomize`."""
         return self.randomize(partial(self.encode, answer), coins, window)
 
     def randomize(self, encode: Callable[[Coins], Any], coins: Coins, window: str | None = None) -> int:
@@ -172,7 +183,7 @@ def _delta(channel: Channel) -> Fraction:
 
 
 def definition(metric: Metric) -> dict[str, object]:
-    """Return the possible answers and `Metric.fill`, as part of `Metric.edition`."""
+    """Return the possible answers and `Metric.fill`, in the form that `Metric.edition` hashes."""
     meaning = metric.kind.definition | ({"fill_in": True} if metric.has_no_answer else {})
     if metric.fill is None or metric.fill.answer is None:
         return meaning

@@ -96,7 +96,7 @@ class ModelFeature:
         return tuple(f"{float(low + step * cell):g} to {float(low + step * (cell + 1)):g}" for cell in range(self.bins))
 
     def scaled(self, value: Fraction | int) -> Iterator[int]:
-        """Yield the coordinates for a result of `place`, each from -`UNIT` to `UNIT`.
+        """Yield a feature's coordinates, each from -`UNIT` to `UNIT`, for a ``value`` from `place`.
 
         `UNIT` represents a coordinate of 1. A number's range becomes -1..1, and two values become
         -1 and 1. With three or more values, each value except the first has a coordinate: 1 for
@@ -110,11 +110,11 @@ class ModelFeature:
             yield from (UNIT * (value == other) for other in range(1, self.kind.size))
 
     def cell(self, value: Fraction | int) -> int:
-        """Return the index of the part for a result of `place`."""
+        """Return the index of the part that contains a ``value`` from `place`."""
         return min(int(value * self.bins), self.bins - 1) if isinstance(self.kind, Number) else int(value)
 
     def answer_in(self, cell: int) -> object:
-        """Return an answer in part ``cell``: the middle of a bin, or a value."""
+        """Return an answer in part number ``cell``: the middle of a bin, or a value."""
         if isinstance(self.kind, Category):
             return self.kind.values[cell]
         return self.kind.low + (self.kind.high - self.kind.low) * Fraction(2 * cell + 1, 2 * self.cells)
@@ -164,7 +164,7 @@ class Observation:
 
     @property
     def definition(self) -> dict[str, object]:
-        """The features and the label, as part of `Metric.edition`."""
+        """The features and the label, in the form that `Metric.edition` hashes."""
         features = [{"name": each.name, "kind": each.kind.name, **each.kind.definition} for each in self.features]
         return {"features": features, "label": {"kind": self.label.name, **self.label.definition}}
 
@@ -174,7 +174,10 @@ class Observation:
         return "Mapping[str, float | Decimal | Fraction | str | bool]"
 
     def extremes(self) -> Sequence[NamedAnswer]:
-        """Return one answer of minimums or first values, and one of maximums or last values."""
+        """Return two answers, which contain the first or the last possible value of every feature.
+
+        For numbers, the first value is the minimum, and the last value is the maximum.
+        """
         return tuple(
             NamedAnswer(
                 {each.name: _end(each.kind, end) for each in self.features} | {LABEL: _end(self.label, end)},
@@ -188,7 +191,9 @@ class Observation:
         yield say("statement.model", features=", ".join(map(escaped, self.names[:-1])))
 
     def read(self, answer: object) -> tuple[list[Fraction | int], int]:
-        """Return the `place` of each feature, and the label as an integer from -`UNIT` to `UNIT`.
+        """Return each feature's value as `place` returns it, and the label.
+
+        The label is an integer from -`UNIT` to `UNIT`.
 
         Raises:
             DomainError: if a key is missing or unknown, or a value is invalid. The error contains
@@ -383,7 +388,7 @@ class Model(_OfFeatures, Ball):
 
     @property
     def definition(self) -> dict[str, object]:
-        """The possible answers, as part of `Metric.edition`."""
+        """The possible answers, in the form that `Metric.edition` hashes."""
         return self.observation.definition | {"radius": self.radius}
 
     def vector(self, answer: object, inputs: int) -> tuple[int, ...]:
@@ -424,7 +429,7 @@ class CrossedModel(_OfFeatures):
 
     @property
     def definition(self) -> dict[str, object]:
-        """The possible answers, as part of `Metric.edition`."""
+        """The possible answers, in the form that `Metric.edition` hashes."""
         return self.observation.definition | {"bins": self.observation.features[0].bins}
 
     @property
@@ -433,7 +438,7 @@ class CrossedModel(_OfFeatures):
         return tuple(2 * feature.cells for feature in self.observation.features)
 
     def encode(self, answer: object, inputs: int, coins: Coins) -> tuple[int, ...]:  # noqa: ARG002 used by other kinds
-        """Return, for each feature, 2 * part + label; the label is 0 or 1."""
+        """Return, for each feature, the number 2 * part + label, where the label is 0 or 1."""
         places, label = self.observation.read(answer)
         return tuple(
             2 * feature.cell(place) + (label > 0)
@@ -449,7 +454,7 @@ class CrossedModel(_OfFeatures):
         return tuple(coins.below(pairs) for pairs in self.pairs)
 
     def statement(self, asked: AskedMetric, say: Sentences) -> Iterator[str]:  # noqa: ARG002 used by other kinds
-        """Yield lines for users about the features and the draw of one feature."""
+        """Yield lines for users about the features, and about the random choice of one feature."""
         yield from self.observation.statement(say)
         yield say("statement.crosses")
 
@@ -466,7 +471,7 @@ class CrossedModel(_OfFeatures):
 
 
 def length_for(inputs: int) -> int:
-    """Return the length of the vector of products for ``inputs`` coordinates of features."""
+    """Return the length of the vector of products if the features have ``inputs`` coordinates."""
     return inputs * (inputs + 1) // 2 + 2 * inputs + 1
 
 
@@ -491,7 +496,9 @@ def products(features: Sequence[int], label: int) -> list[int]:
 
 
 def weights() -> tuple[int, int, int, int, int]:
-    """Return `UNIT` times the weights for label * feature, square, pair, feature, and label.
+    """Return the weights of five types of products, multiplied by `UNIT`.
+
+    The types are: label * feature, square, pair, feature, and label.
 
     A square is the product of a feature with itself. A pair is the product of two different
     features. A pair has a larger weight, because it represents two entries of a symmetric matrix,

@@ -244,7 +244,10 @@ class Text(Kind):
 
     @property
     def definition(self) -> dict[str, object]:
-        """The possible answers, as part of `Metric.edition`. The number of cells is left out."""
+        """The possible answers, in the form that `Metric.edition` hashes.
+
+        The number of cells is left out.
+        """
         fields = {
             "letters": self.letters,
             "max_length": self.max_length,

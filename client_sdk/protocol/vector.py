@@ -127,7 +127,10 @@ class Vector(Ball):
 
     @property
     def definition(self) -> dict[str, object]:
-        """The length and the norm, a string like ``1/3``, as part of `Metric.edition`."""
+        """The length and the norm, in the form that `Metric.edition` hashes.
+
+        The norm is a string such as ``1/3``.
+        """
         return {"length": self.length, "norm": str(self.norm)}
 
     @property

@@ -47,7 +47,7 @@ class Category(Labels):
 
     @property
     def definition(self) -> dict[str, object]:
-        """The possible answers and `other`, as part of `Metric.edition`."""
+        """The possible answers and `other`, in the form that `Metric.edition` hashes."""
         return {"values": list(self.values)} | ({} if self.other is None else {"other": self.other})
 
     def symbol(self, answer: object) -> int:

@@ -63,11 +63,13 @@ _CROSSED: Final = "first a boolean, category or ordinal (the groups), then anoth
 
 
 def read_cross(table: TomlTable, raw: object, others: Mapping[str, Kind | None]) -> Kind | None:
-    """Return the kind of a pair of metrics; None after a mistake, which is added to the table.
+    """Return the kind of a pair of metrics.
+
+    After a mistake, the mistake is added to the table, and the result is None.
 
     ``raw`` is the value of the key ``cross``. The keys of ``others`` are the names of the metrics
-    that may be combined. The values are the kinds of these metrics, None for a metric with
-    mistakes.
+    that may be combined. The values are the kinds of these metrics; a metric that has mistakes has
+    the value None.
     """
     if not isinstance(raw, list) or len(raw) != 2 or not all(isinstance(name, str) for name in raw):  # noqa: PLR2004
         table.mistake("cross", 'must name two metrics, such as ["os", "dark_mode"]')
@@ -181,7 +183,7 @@ class Cross(_Pair, Labels):
 
     @property
     def definition(self) -> dict[str, object]:
-        """The possible answers, as part of `Metric.edition`."""
+        """The possible answers, in the form that `Metric.edition` hashes."""
         return {"cross": [{"kind": part.name, **part.definition} for part in self.parts]}
 
     def symbol(self, answer: object) -> int:
@@ -231,7 +233,7 @@ class MeanByGroup(_Pair):
 
     @property
     def definition(self) -> dict[str, object]:
-        """The possible answers, as part of `Metric.edition`."""
+        """The possible answers, in the form that `Metric.edition` hashes."""
         return {"cross": [{"kind": part.name, **part.definition} for part in self.parts], "points": self.points}
 
     def fitted(self, table: TomlTable, epsilon: RequestedEpsilon, mechanism: str) -> Kind:  # noqa: ARG002 used by other kinds
@@ -260,7 +262,7 @@ class MeanByGroup(_Pair):
         return product(self.first.labels, self.second.samples())
 
     def extremes(self, *, midpoint: bool = False) -> Sequence[NamedAnswer]:  # noqa: ARG002 used by kinds of numbers
-        """Return four answers: each of the first and the last group, with each end of the range."""
+        """Return the answers that combine the first or last group with either end of the range."""
         groups = self.first.labels
         pairs = product(dict.fromkeys((groups[0], groups[-1])), self.second.extremes())
         return tuple(NamedAnswer((group, end.value), f"{word(group)}, {end.name}") for group, end in pairs)

@@ -1,4 +1,4 @@
-"""The base of kinds with the shape ``labels``: each possible answer is one input of a channel."""
+"""The base class of kinds whose shape is ``labels``: each answer is one input of a channel."""
 
 from __future__ import annotations
 
@@ -47,7 +47,10 @@ class Labels(Kind):
         return self.labels
 
     def fill(self, table: TomlTable, value: Fraction | None) -> Fill | None:  # noqa: ARG002 used by kinds of numbers
-        """Return a `Fill` that means "no answer", which is an additional input of the channel."""
+        """Return a `Fill` that means "no answer".
+
+        "No answer" is an additional input of the channel.
+        """
         return Fill(None)
 
     def reported(self, channel: Channel, symbol: int, labels: Sequence[Label], say: Sentences) -> str:

@@ -1,4 +1,7 @@
-"""The base of kinds with the shape ``grid``: numbers that are rounded at random to grid points."""
+"""The base class of kinds whose shape is ``grid``: numbers that are rounded to grid points.
+
+The rounding is random.
+"""
 
 from __future__ import annotations
 
@@ -64,7 +67,7 @@ class Grid(Kind):
         return self.statistic == "mean"
 
     def points(self, most: int) -> int:
-        """Return the number of grid points for rounding numbers, at most ``most``.
+        """Return the number of grid points to which numbers are rounded, at most ``most``.
 
         If the share of each number is estimated, there is at most one point per possible number.
         """
@@ -134,14 +137,20 @@ class Grid(Kind):
         return low if low == high else say("reported.range", low=low, high=high)
 
     def said_at(self, point: int, points: int, say: Sentences) -> str:
-        """Return the number at a point of a grid of ``points`` points, formatted for users."""
+        """Return, formatted for users, the number that a grid point represents.
+
+        The grid has ``points`` points, and ``point`` counts from 0.
+        """
         decimals = 0
         while (self.high - self.low) * 10**decimals < STEPS:
             decimals += 1
         return say.number(self.number_at(point, points), decimals)
 
     def number_at(self, point: int, points: int) -> Fraction:
-        """Return the exact number at a point of a grid of ``points`` points."""
+        """Return the exact number that a grid point represents.
+
+        The grid has ``points`` points, and ``point`` counts from 0.
+        """
         return self.low + (self.high - self.low) * Fraction(point, points - 1)
 
 

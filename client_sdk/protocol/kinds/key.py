@@ -1,4 +1,6 @@
-"""The keys of a metric's table in a registry. The parser and the JSON Schema are derived from them.
+"""The keys of a metric's table in a registry.
+
+The parser and the JSON Schema are derived from these keys.
 
 This module also declares the keys ``values`` and ``other``, which several kinds share.
 """

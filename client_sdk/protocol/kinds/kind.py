@@ -114,7 +114,8 @@ class Kind(ABC):
         rule: the JSON Schema of the rules for combinations of the kind's keys; empty for most
             kinds.
         call: the SDK's method for recording answers: ``record``, ``count`` or ``active``.
-        shapes: the forms of the kind's inputs, such as ``labels``. A mechanism supports one form.
+        shapes: the forms that the kind's inputs can take, such as ``labels``. A mechanism supports
+            one form.
         unshared: the error message for a mechanism that needs ``labels``, if this kind has no
             labels.
         always_persists: whether counts are stored on disk even if ``persist`` is false.
@@ -123,7 +124,8 @@ class Kind(ABC):
         statistic: ``mean``, ``distribution`` or ``quantiles``; empty if shares are estimated.
         statistics: the values that a registry may give to the key ``statistic``.
         is_named: whether each input represents one answer, so that a report can name this answer.
-        approved: the discovered texts that may be published; empty for all other kinds.
+        approved: for the kind ``text``, the discovered texts that may be published; empty for all
+            other kinds.
         is_ordered: whether the values have an order, and thus meaningful distances.
         has_samples: whether `samples` returns answers spread evenly over all possible answers.
         cross_refusal: why the browser SDK does not support pairs (``cross``) with this kind; empty
@@ -154,7 +156,10 @@ class Kind(ABC):
 
     @classmethod
     def read(cls, table: TomlTable) -> Kind | None:
-        """Return the kind in a table; None after mistakes, which are added to the table."""
+        """Return the kind that a table describes.
+
+        If there are mistakes, they are added to the table, and the result is None.
+        """
         before = table.mistake_count
         values: dict[str, Any] = {}
         for key in cls.keys:
@@ -163,7 +168,7 @@ class Kind(ABC):
 
     @classmethod
     def from_keys(cls, table: TomlTable, values: Mapping[str, Any]) -> Kind | None:  # noqa: ARG003 used by other kinds
-        """Return the kind with these values of its keys. Unset keys have the value None.
+        """Return the kind whose keys have the given values. Unset keys have the value None.
 
         If the values cannot be combined, add the mistake to the table and return None.
         """
@@ -172,7 +177,7 @@ class Kind(ABC):
     @property
     @abstractmethod
     def definition(self) -> dict[str, object]:
-        """The possible answers, as part of `Metric.edition`."""
+        """The possible answers, in the form that `Metric.edition` hashes."""
 
     @property
     @abstractmethod
@@ -201,7 +206,7 @@ class Kind(ABC):
 
     @property
     def parts(self) -> tuple[Kind, ...]:
-        """The kinds of the two metrics if this kind is a pair of metrics; otherwise empty."""
+        """The kinds of both metrics if this kind is a pair of metrics; otherwise, this kind."""
         return (self,)
 
     @property
@@ -282,7 +287,10 @@ class Kind(ABC):
         return cell
 
     def columns(self, metric: str) -> Sequence[str]:  # noqa: ARG002 used by some kinds
-        """Return the names of a table's columns for an answer; empty if an answer is one cell."""
+        """Return the names of the table columns that contain the parts of an answer.
+
+        The result is empty if a single cell contains the whole answer.
+        """
         return self.crossed
 
     def parse_columns(self, cells: Sequence[str]) -> object:  # noqa: ARG002 used by some kinds
@@ -303,12 +311,14 @@ class Kind(ABC):
 
 
 def refused(*allowed: str, **more: str) -> Mapping[str, str]:
-    """Return `REFUSED` without the ``allowed`` keys, and with the keys and messages in ``more``."""
+    """Return `REFUSED` without the keys in ``allowed``, extended by the entries of ``more``."""
     return {key: sentence for key, sentence in REFUSED.items() if key not in allowed} | more
 
 
 def literals(values: Sequence[str], form: str, apart: str, otherwise: str = "str") -> str:
-    """Return the type of ``values``, or ``otherwise`` if there are more than `MOST_LITERALS`.
+    """Return the source code of a type that allows exactly the strings in ``values``.
+
+    If there are more than `MOST_LITERALS` strings, return ``otherwise``.
 
     ``form`` is the format of the type, and ``apart`` is the separator between the strings.
     """

@@ -143,7 +143,7 @@ class Nearest(Category):
 
     @property
     def definition(self) -> dict[str, object]:
-        """The labels and a digest of the vectors, as part of `Metric.edition`."""
+        """The labels and a digest of the vectors, in the form that `Metric.edition` hashes."""
         points = json.dumps(self.points, separators=(",", ":"))
         return {"values": list(self.values), "prototypes": hashlib.sha256(points.encode()).hexdigest()}
 
@@ -161,7 +161,7 @@ class Nearest(Category):
         return self._nearest(point_of(answer))
 
     def _nearest(self, point: Point) -> int:
-        """Return the index of the prototype p that minimizes |p|^2 - 2 p x, with ``point`` x."""
+        """Return the index of the prototype p that minimizes |p|^2 - 2 p x; x is ``point``."""
         twice = tuple(2 * coordinate for coordinate in point)
         distances = [
             square - sum(map(mul, prototype, twice))

@@ -242,7 +242,10 @@ class Number(_Numeric):
 
     @property
     def definition(self) -> dict[str, object]:
-        """The range and the statistic, as part of `Metric.edition`. Fractions are strings."""
+        """The range and the statistic, in the form that `Metric.edition` hashes.
+
+        Fractions are strings.
+        """
         scaled = {"scale": self.scale} if self.scale else {}
         return {"low": str(self.low), "high": str(self.high), "statistic": self.statistic} | self.unclipped | scaled
 
@@ -301,7 +304,10 @@ class LogNumber(Number):
         return self.low + (self.high - self.low) * Fraction(*Number.part(self, answer))
 
     def number_at(self, point: int, points: int) -> Fraction:
-        """Return the number at a point of a grid of ``points`` points, with about fifty digits."""
+        """Return the number that a grid point represents, with about fifty digits.
+
+        The grid has ``points`` points, and ``point`` counts from 0.
+        """
         first, last = ln_ceiling(1 + self.low), ln_ceiling(1 + self.high)
         number = exp_floor(first + (last - first) * Fraction(point, points - 1)) - 1
         return min(max(number, self.low), self.high)
@@ -381,7 +387,7 @@ class Count(_Whole):
 
     @property
     def definition(self) -> dict[str, object]:
-        """The possible answers, as part of `Metric.edition`."""
+        """The possible answers, in the form that `Metric.edition` hashes."""
         return {"max": int(self.high), "statistic": self.statistic} | self.unclipped
 
     def statement(self, asked: AskedMetric, say: Sentences) -> Iterator[str]:
@@ -420,7 +426,7 @@ class Activity(_Whole):
 
     @property
     def definition(self) -> dict[str, object]:
-        """The possible answers, as part of `Metric.edition`."""
+        """The possible answers, in the form that `Metric.edition` hashes."""
         return {"days": int(self.high), "statistic": self.statistic}
 
     def counted(self, say: Sentences, unit: str = "") -> str:  # noqa: ARG002 used by other kinds
@@ -428,7 +434,10 @@ class Activity(_Whole):
         return ""
 
     def fill(self, table: TomlTable, value: Fraction | None) -> Fill | None:  # noqa: ARG002 used by other kinds
-        """Return 0 days as a placeholder. The device reports the number of days of use instead."""
+        """Return 0 days as a placeholder.
+
+        The device replaces the placeholder with the number of days of use.
+        """
         return Fill(0)
 
     def statement(self, asked: AskedMetric, say: Sentences) -> Iterator[str]:
@@ -453,8 +462,9 @@ class Thresholds(Labels, Number):
     thresholds. Suppose that all k cells are equally likely, and that the channel treats all pairs
     of cells alike. If V is the variance of one cell's estimated share, the estimated total share of
     the n highest cells has variance V n (k - n) / (k - 1), which is proportional to V. Reports
-    about one randomly drawn threshold are never more precise. Reports of nodes in a tree of cells
-    (`hierarchical`) are at most 3% more precise, for up to `MOST_THRESHOLDS` thresholds.
+    about one randomly drawn threshold are never more precise than reports about cells. Compared
+    with reports about cells, reports about nodes in a tree of cells (`hierarchical`) are at most 3%
+    more precise, for up to `MOST_THRESHOLDS` thresholds.
 
     Attributes:
         thresholds: numbers in ascending order, above ``low`` and at most ``high``.
@@ -483,15 +493,15 @@ class Thresholds(Labels, Number):
 
     @property
     def definition(self) -> dict[str, object]:
-        """The possible answers, as part of `Metric.edition`."""
+        """The possible answers, in the form that `Metric.edition` hashes."""
         return {**Number.definition.__get__(self), "thresholds": list(map(str, self.thresholds))}
 
     def symbol(self, answer: object) -> int:
-        """Return the index of an answer's cell: how many thresholds are not above the answer."""
+        """Return the index of an answer's cell: the number of thresholds at or below the answer."""
         return bisect_right(self.thresholds, self.within(answer))
 
     def fill(self, table: TomlTable, value: Fraction | None) -> Fill | None:
-        """Add a mistake, because reports for quantiles require a recorded answer."""
+        """Add a mistake to the table, because reports for quantiles require a recorded answer."""
         return Number.fill(self, table, value)
 
     def statement(self, asked: AskedMetric, say: Sentences) -> Iterator[str]:

@@ -77,7 +77,7 @@ class OrdinalMean(Grid):
 
     @property
     def definition(self) -> dict[str, object]:
-        """The possible answers, as part of `Metric.edition`."""
+        """The possible answers, in the form that `Metric.edition` hashes."""
         return self.scale.definition | {"statistic": self.statistic}
 
     def part(self, answer: object) -> Ratio:
@@ -94,7 +94,10 @@ class OrdinalMean(Grid):
         return NamedAnswer(value, value)
 
     def said_at(self, point: int, points: int, say: Sentences) -> str:  # noqa: ARG002 used by other kinds
-        """Return the value nearest to a point of a grid of ``points`` points."""
+        """Return the value on the scale that is nearest to a grid point.
+
+        The grid has ``points`` points.
+        """
         return self.scale.values[round(self.number_at(point, points)) - 1]
 
     def samples(self) -> tuple[str, ...]:
@@ -107,7 +110,7 @@ class OrdinalMean(Grid):
 
     @property
     def python_type(self) -> str:
-        """The type of an answer: a ``Literal`` of the values, or ``str`` for too many values."""
+        """The type of an answer: a ``Literal`` of the values, or ``str`` if they are too many."""
         return self.scale.python_type
 
     @property

@@ -106,7 +106,7 @@ class Subset(Kind):
 
     @property
     def definition(self) -> dict[str, object]:
-        """The possible answers, as part of `Metric.edition`."""
+        """The possible answers, in the form that `Metric.edition` hashes."""
         return {**self._members.definition, "max_items": self.max_items}
 
     def encode(self, answer: object, inputs: int, coins: Coins) -> tuple[int, ...]:  # noqa: ARG002 used by kinds of other shapes
@@ -158,7 +158,7 @@ class Subset(Kind):
         return tuple(self.values[member] for member in self.members(answer))
 
     def samples(self) -> Iterable[object]:
-        """Return the empty set, and every set of a single value."""
+        """Return the empty set, and every set that has a single member."""
         return [(), *((member,) for member in self.values)]
 
     def extremes(self, *, midpoint: bool = False) -> Sequence[NamedAnswer]:  # noqa: ARG002 used by kinds of numbers
@@ -175,7 +175,11 @@ class Subset(Kind):
         yield from self._members.said_of_others(say)
 
     def reported(self, channel: Channel, symbol: int, labels: Sequence[Label], say: Sentences) -> str:
-        """Return a symbol's likely members, or whether one value is likely a member, in words."""
+        """Describe a symbol in words.
+
+        The description names likely members of the set or, for some mechanisms, says whether a
+        single value is likely a member.
+        """
         if channel.inputs == len(self.values):
             value, is_member = divmod(symbol, 2)
             answer = say("reported.true" if is_member else "reported.false")

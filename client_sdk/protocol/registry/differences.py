@@ -60,7 +60,7 @@ def between(old: Registry, new: Registry) -> list[str]:
 
 
 def _shown_otherwise(old: Registry, new: Registry) -> Iterator[str]:
-    """Yield a sentence for each change of `Metric.title` or `Metric.is_public`."""
+    """Yield a sentence for each change that affects only how results are shown or published."""
     for name, metric in new.metrics.items():
         before = old.metrics.get(name)
         if before is None or before.edition != metric.edition:
@@ -76,7 +76,7 @@ def _shown_otherwise(old: Registry, new: Registry) -> Iterator[str]:
 
 
 def with_and(words: Sequence[str]) -> str:
-    """Return words as a list in a sentence.
+    """Join words with commas and a final "and".
 
     >>> with_and(["a", "b", "c"])
     'a, b and c'
@@ -118,7 +118,7 @@ def changes(old: Metric, new: Metric) -> Iterator[str]:
 
 
 def _of_key(key: str, before: object, after: object) -> Iterator[str]:
-    """Yield clauses about the change of one key of a definition."""
+    """Yield clauses that describe how one key of a definition has changed."""
     if before == after:
         return
     if isinstance(before, list | tuple) and isinstance(after, list | tuple):
