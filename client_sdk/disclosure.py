@@ -49,10 +49,10 @@ class Disclosure:
     def flush(self, timeout_s: float = 5.0) -> Flushed:
         """Send waiting reports now, and wait for the result.
 
-        New reports are sent in new uploads. Without new reports, one earlier upload that has had no
-        response is sent again before its planned retry. Sending several uploads at once would show
-        that they come from the same device. A delay that the collector has requested still applies.
-        A temporarily refused report still waits for its planned time.
+        New reports are sent in new uploads. If there are no new reports, one earlier upload that
+        has had no response is sent again before its planned retry. Sending several uploads at once
+        would show that they come from the same device. A delay that the collector has requested
+        still applies. A temporarily refused report still waits for its planned time.
 
         >>> telemetry.flush().outcome
         <FlushOutcome.NOTHING_WAITING: 'nothing_waiting'>

@@ -1,4 +1,7 @@
-"""Records randomized answers in the ledger within a time limit. No true answer gets here."""
+"""Records randomized answers in the ledger within a time limit.
+
+This module never receives a true answer.
+"""
 
 from __future__ import annotations
 
@@ -38,13 +41,16 @@ class Recorder:
     """Runs the transactions that record answers. The caller has already checked the consent."""
 
     def __init__(self, processes: Processes, schedule: Schedule, clock: Clock) -> None:
-        """Store the objects that recording needs."""
+        """Store the arguments."""
         self._processes = processes
         self._schedule = schedule
         self._clock = clock
 
     def read_secret(self) -> Secret:
-        """Return the device's secret. Raise a `LedgerError` after `SECRET_DEADLINE_S`."""
+        """Return the device's secret.
+
+        Raise a `LedgerError` if the ledger does not respond within `SECRET_DEADLINE_S`.
+        """
         ledger_thread = self._processes.current.ledger_thread
         return ledger_thread.run(self._schedule.learn_secret, SECRET_DEADLINE_S, begin=READ)
 
@@ -60,7 +66,10 @@ class Recorder:
         return self.conclude(self.in_time(definition, work, waited_s))
 
     def conclude(self, recorded: Recorded) -> Recorded:
-        """Return the outcome of an answer; count the answer if it was lost."""
+        """Return the outcome of recording an answer.
+
+        If the answer was lost, count the loss.
+        """
         process = self._processes.current
         if process.losses.add(recorded):
             with contextlib.suppress(LedgerError):
@@ -68,7 +77,10 @@ class Recorder:
         return recorded
 
     def in_time(self, definition: Metric, work: _Work, waited_s: float = 0.0) -> Recorded:
-        """Do work in the ledger thread within the time limit; return the result, raise no error."""
+        """Do work in the ledger thread within the time limit, and return the outcome.
+
+        No error is raised.
+        """
         process = self._processes.current
         try:
             clock_s = self._clock.instant()

@@ -119,7 +119,7 @@ class FlushOutcome(StrEnum):
 
 
 class Flushed(NamedTuple):
-    """The result of a flush, true if no report is left to send.
+    """The result of a flush, which is true if no report is left to send.
 
     >>> bool(Flushed(FlushOutcome.SENT))
     True
@@ -221,8 +221,8 @@ class LatestProblem(NamedTuple):
 
     Attributes:
         sentence: the problem and its solution.
-        at_s: the Unix time of the problem, or up to an hour earlier. The ledger stores its time
-            once an hour.
+        at_s: the Unix time of the problem, or up to an hour earlier. The reason is that the ledger
+            stores its time only once an hour.
     """
 
     sentence: str
@@ -307,7 +307,10 @@ empty."""
 
 
 class Rule(StrEnum):
-    """The rules of `client_sdk.consent.decide`, in order. The first rule that applies decides."""
+    """The rules of `client_sdk.consent.decide`, in order.
+
+    The first rule that applies determines the decision.
+    """
 
     DO_NOT_TRACK = "do_not_track"
     """``DO_NOT_TRACK`` is set. Telemetry is suppressed."""

@@ -112,7 +112,7 @@ def _evidence(left: Sequence[HistoryEntry], labels: Labeler, say: Sentences) -> 
 
 
 def _problem(problem: LatestProblem | None, say: Sentences) -> LatestProblem | None:
-    """Return ``problem``; if the problem is a refusal, in the language of ``say``."""
+    """Return ``problem``; if the problem is a refusal, translate it to the language of ``say``."""
     sentence = "" if problem is None else problem.sentence
     refusal = next((each for each in Refusal if sentence.endswith(each.sentence)), None)
     if problem is None or refusal is None:
@@ -226,7 +226,10 @@ def pending_as_json(view: LedgerView) -> str:
 
 
 def followed(read: Callable[[], list[str]], pause: Callable[[], None] = lambda: sleep(LOOK_EVERY_S)) -> Iterator[str]:
-    """Yield all lines; then, endlessly, each line that the previous reading did not contain."""
+    """Read lines again and again, and yield the new ones.
+
+    A line is new if the previous reading did not contain it.
+    """
     before: list[str] = []
     while True:
         lines = read()

@@ -43,11 +43,12 @@ class Telemetry(Gathering, Consenting):
     Any thread may use the object. After a fork, both parent and child may use the object, and
     several processes may share a ``data_dir``.
 
-    Without consent, nothing is recorded, stored or sent. A helper process of an earlier program
-    (see ``sender``) ends, but its last request may still arrive.
+    If the user has not agreed, nothing is recorded, stored or sent. In this case, a helper process
+    that an earlier program started (see ``sender``) is ended, but the helper's last request may
+    still arrive.
 
-    Used in a ``with`` statement, the object is closed at the end of the block. A garbage-collected
-    `Telemetry` closes without waiting.
+    Used in a ``with`` statement, the object is closed at the end of the block. When a `Telemetry`
+    is garbage-collected, it closes without waiting.
 
     >>> url = "https://telemetry.example.com"
     >>> with Telemetry("metrics.toml", collector=url, data_dir=None, consent=True) as telemetry:
@@ -104,9 +105,9 @@ class Telemetry(Gathering, Consenting):
             allow_plain_http: whether ``collector`` may be an http URL of another machine. Allow
                 this only within your own network, because anyone on the path can read and answer
                 the uploads.
-            transport: an object that sends uploads instead of HTTP. ``upload_key`` is then not
-                used. The object's ``post(body)`` returns a `client_sdk.Reply`, or None if there was
-                no response.
+            transport: an object that sends uploads in place of the SDK's HTTP client.
+                ``upload_key`` is then not used. The object's ``post(body)`` returns a
+                `client_sdk.Reply`, or None if there was no response.
             on_budget: called soon after a fraction of the lifetime budget has been spent. The
                 arguments are the fraction and a `BudgetStatus`. The function is called once per
                 fraction and process, in the thread that sends uploads. Uploads wait until the
@@ -188,7 +189,7 @@ class Telemetry(Gathering, Consenting):
                 the mistake.
 
         Returns:
-            The outcome of the answer, within 100 ms.
+            The outcome of the answer. The method returns within 100 ms.
 
         Raises:
             UnknownMetricError: if ``strict``, and the registry defines no such metric.

@@ -109,7 +109,7 @@ class SeededCoins(PrfCoins):
     __slots__ = ()
 
     def __init__(self, seed: int) -> None:
-        """Take any integer as the seed."""
+        """Set the seed, which may be any integer."""
         super().__init__(hashlib.sha256(str(seed).encode()).digest(), "testing")
 
 

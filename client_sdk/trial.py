@@ -197,7 +197,10 @@ class Trial(Gathering, Consenting):
         return None
 
     def _is_new(self, about: object, news: str | None) -> bool:
-        """Whether ``news`` differs from the last text about the same subject; remember ``news``."""
+        """Whether ``news`` differs from the last text about the same subject.
+
+        The method then remembers ``news`` as the last text.
+        """
         before, self._told[about] = self._told.get(about), news
         return before != news
 

@@ -62,7 +62,7 @@ COMMANDS: Final = ("hearsay-client show --all --data-dir DIR", "hearsay-client f
 def statement(registry: Registry, language: str = ENGLISH) -> str:
     """Return the page as Markdown.
 
-    The figures for a year are valid for any calendar year in which a device reports.
+    The privacy losses for a year apply to any calendar year in which a device reports.
 
     Raises:
         LanguageError: if neither the SDK nor the app has sentences in the language.
@@ -89,7 +89,7 @@ def statement(registry: Registry, language: str = ENGLISH) -> str:
 
 
 def changed(old: Registry | None, new: Registry, language: str = ENGLISH) -> str:
-    """Return the changes of the page between two registries, as a unified diff.
+    """Return, as a unified diff, how the page changes from one registry to another.
 
     The result is empty if the page has not changed. ``old`` is None if there was no registry
     before.
@@ -105,7 +105,10 @@ def changed(old: Registry | None, new: Registry, language: str = ENGLISH) -> str
 
 
 def _under_heading(line: str, page: Sequence[str]) -> str:
-    """Return a diff's line. To the header of a hunk, append the last heading above the hunk."""
+    """Return a line of a diff, completed if the line is the header of a hunk.
+
+    The last heading above the hunk is appended to the header.
+    """
     hunk = re.match(r"@@ -\S+ \+(\d+)", line)
     headings = [each for each in page[: int(hunk[1])] if each.startswith("#")] if hunk else []
     return " ".join([line, *headings[-1:]])
@@ -176,7 +179,7 @@ def _how(registry: Registry, totals: dict[Horizon, str], say: Sentences) -> Iter
 
 
 def _purposes(registry: Registry, say: Sentences) -> Iterator[str]:
-    """Yield the section on consent if any metric has a purpose that the user must agree to."""
+    """Yield the section on consent, unless no metric has a purpose that the user must agree to."""
     names: dict[str, list[str]] = {}
     for name, metric in registry.metrics.items():
         names.setdefault(_agreed(sorted(map(escaped, metric.consent)), say), []).append(
@@ -189,7 +192,10 @@ def _purposes(registry: Registry, say: Sentences) -> Iterator[str]:
 
 
 def _agreed(purposes: list[str], say: Sentences) -> str:
-    """Return purposes in one string; for no purposes, a phrase about agreeing to everything."""
+    """Join purposes in one string.
+
+    If there are no purposes, return a phrase about agreeing to everything.
+    """
     if not purposes:
         return say("statement.agree.everything")
     return reduce(lambda first, last: say("statement.agree.and", purposes=first, purpose=last), purposes)
@@ -276,7 +282,7 @@ def _together(budget: Budget, totals: dict[Horizon, str], say: Sentences) -> Ite
 
 
 def _read_and_erase(budget: Budget, say: Sentences) -> Iterator[str]:
-    """Yield the commands that show and erase sent reports, and what remains after erasing."""
+    """Yield lines about showing reports, erasing reports, and what remains on the device."""
     read, erase = (f"    {command}\n" for command in COMMANDS)
     yield f"## {say('statement.erase.title')}\n"
     yield from (_paragraph(say("statement.erase.list")), read, _paragraph(say("statement.erase.how")), erase)

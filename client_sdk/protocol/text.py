@@ -206,7 +206,7 @@ class Text(Kind):
 
     @classmethod
     def from_keys(cls, table: TomlTable, values: Mapping[str, Any]) -> Kind | None:
-        """Return the kind, or None after a mistake, such as contradicting keys."""
+        """Return the kind; None after a mistake, such as two keys that contradict each other."""
         letters, other, cells = values["letters"], values["other"], values["cells"] or CELLS
         if other and letters == BYTES:
             table.mistake("other", "does not apply to bytes, which can spell every text; remove it")
@@ -239,7 +239,7 @@ class Text(Kind):
 
     @property
     def alphabet(self) -> str:
-        """The letters of a text, for error messages."""
+        """The valid letters of a text, described for error messages."""
         return "characters other than NUL" if self.letters == BYTES else f"the letters {self.letters!r}"
 
     @property
@@ -339,13 +339,16 @@ class Text(Kind):
         return "".join(self.letters[code - 1] for code in codes if code)
 
     def label_of(self, number: int) -> str:
-        """Return an integer's printable text, followed by `CUT` if the text may have been cut."""
+        """Return the printable text that an integer represents.
+
+        If the text may have been cut, `CUT` is appended.
+        """
         spelled = self.text_of(number)
         text = _shown(spelled) if self.letters == BYTES else spelled
         return text + CUT if len(spelled) == self.max_length else text
 
     def cells_of(self, number: int, cells: int) -> tuple[int, ...]:
-        """Return, for each group, the cell of the text with the integer ``number``."""
+        """Return, for each group, the cell of the text that ``number`` represents."""
         bits, without_dummies = self.bits, cells - self.dummies
         return tuple(group.cell(number >> bits - group.bits, without_dummies) for group in self.groups(cells))
 
@@ -361,13 +364,13 @@ class Text(Kind):
         return labels if self.max_items > 1 else labels[0]
 
     def extremes(self, *, midpoint: bool = False) -> Sequence[NamedAnswer]:  # noqa: ARG002 used by kinds of numbers
-        """Return four texts: empty, the first letter, this letter repeated, and the last letter."""
+        """Return four texts: empty, the first letter once and repeated, and the last letter."""
         first, last = self.letters[0], self.letters[-1]
         texts = dict.fromkeys(("", first, first * self.max_length, last))
         return tuple(NamedAnswer(text if self.max_items == 1 else [text], text or "the empty text") for text in texts)
 
     def statement(self, asked: AskedMetric, say: Sentences) -> Iterator[str]:
-        """Yield sentences for users: which part of a text is reported, and how it is protected."""
+        """Yield sentences for users about the reported part of a text, and about its protection."""
         unit, cells = "bytes" if self.letters == BYTES else "letters", asked.inputs
         if self.max_items == 1:
             yield say(f"statement.text.{unit}", length=self.max_length)
@@ -385,7 +388,7 @@ class Text(Kind):
             yield say("statement.other_letter", letters=escaped(self.letters), other=escaped(self.other))
 
     def reported(self, channel: Channel, symbol: int, labels: Sequence[Label], say: Sentences) -> str:  # noqa: ARG002
-        """Return a symbol's group, and the number of its most likely cells, in words."""
+        """Describe a symbol in words: its group, and how many cells it makes most likely."""
         group, point = divmod(symbol, channel.inputs)
         held = cast("GroupedGeometry", channel).points.orthogonal  # no other channel has texts as inputs
         return say("reported.texts", held=held, cells=channel.inputs, point=str(point), group=str(group))
@@ -427,5 +430,8 @@ def _shown_character(character: str) -> str:
 
 @lru_cache
 def _groups(letters: str, max_length: int, cells: int, discover: bool) -> tuple[Group, ...]:  # noqa: FBT001 part of the cache key
-    """Return a metric's groups, cached so that answers do not derive the hashes again."""
+    """Return a metric's groups.
+
+    The groups are cached, so that the hashes are not derived again for each answer.
+    """
     return groups_of(letters, max_length, cells, discover=discover)

@@ -36,7 +36,10 @@ def is_number(value: object) -> TypeGuard[int | Decimal]:
 
 
 def is_moderate(number: int | Decimal) -> bool:
-    """Whether the absolute exponent of ten of a number is at most `MAX_EXPONENT`; true for 0."""
+    """Whether a number is 0, or the exponent of its leading digit is not extreme.
+
+    The exponent is a power of ten, and its absolute value must be at most `MAX_EXPONENT`.
+    """
     return not number or abs(Decimal(number).adjusted()) <= MAX_EXPONENT
 
 
@@ -91,7 +94,10 @@ class TomlTable:
         return list(self._raw)
 
     def text(self, key: str, *, required: bool = False, default: str = "", most: int = MAX_TEXT) -> str:
-        """Return the printable string of a key; ``default`` if missing, empty if invalid."""
+        """Return the value of a key that must be a printable string.
+
+        If the key is missing, return ``default``. If the value is invalid, return an empty string.
+        """
         value = self.take(key, required=required)
         if value is None:
             return default
@@ -101,7 +107,7 @@ class TomlTable:
         return value
 
     def number(self, key: str, *, required: bool = True) -> Fraction | None:
-        """Return the finite number of a key; None if missing or invalid."""
+        """Return the value of a key that must be a finite number; None if missing or invalid."""
         value = self.take(key, required=required)
         if value is None:
             return None
@@ -114,7 +120,10 @@ class TomlTable:
         return Fraction(value)
 
     def whole(self, key: str, most: int, *, required: bool = True) -> int | None:
-        """Return the whole number of a key, from 1 to ``most``; None if missing or invalid."""
+        """Return the value of a key that must be a whole number from 1 to ``most``.
+
+        If the value is missing or invalid, return None.
+        """
         value = self.take(key, required=required)
         if value is not None and (type(value) is not int or not 1 <= value <= most):
             self.mistake(key, f"must be a whole number from 1 to {most}")
@@ -122,14 +131,17 @@ class TomlTable:
         return value
 
     def flag(self, key: str, *, default: bool = False) -> bool:
-        """Return the truth value of a key; ``default`` if missing or invalid."""
+        """Return the value of a key that must be true or false.
+
+        If the value is missing or invalid, return ``default``.
+        """
         value = self.take(key)
         if value is not None and not isinstance(value, bool):
             self.mistake(key, "must be true or false")
         return value if isinstance(value, bool) else default
 
     def choice(self, key: str, choices: type[Choice], *, required: bool) -> Choice | None:
-        """Return the member of ``choices`` that a key names; None if missing or invalid."""
+        """Return the value of a key that must be one of ``choices``; None if missing or invalid."""
         value = self.take(key, required=required)
         if value is None or (isinstance(value, str) and value in tuple(choices)):
             return None if value is None else choices(value)
@@ -137,7 +149,10 @@ class TomlTable:
         return None
 
     def window(self, key: str, default: WindowKind) -> WindowKind:
-        """Return the kind of window that a key names; ``default`` if missing or invalid."""
+        """Return the value of a key that must be a kind of window.
+
+        If the value is missing or invalid, return ``default``.
+        """
         value = self.take(key)
         if value is None:
             return default

@@ -97,7 +97,7 @@ class Ball(Kind):
         return (*[0] * place, -UNIT if sign else UNIT, *[0] * (inputs - place - 1))
 
     def reported(self, channel: Channel, symbol: int, labels: Sequence[Label], say: Sentences) -> str:  # noqa: ARG002
-        """Return in words a symbol's direction, and the numbers of the rotation and the axis."""
+        """Describe a symbol in words: the axis, its direction, and the number of the rotation."""
         rotation, axis = divmod(symbol, 2 * channel.inputs)
         return say("reported.against" if axis % 2 else "reported.along", axis=str(axis // 2), rotation=str(rotation))
 

@@ -1,4 +1,4 @@
-"""Finds a later window of the same kind, and counts the windows from a window to a day."""
+"""Finds a later window of the same kind, and counts the windows between a window and a day."""
 
 from __future__ import annotations
 

@@ -32,8 +32,8 @@ class ExchangeDeadline:
         flushes at its exit.
 
         Raises:
-            TimeoutError: if the exchange took longer than the limit, even if a response arrived.
-                The response may be truncated and still look complete.
+            TimeoutError: if the exchange took longer than the limit. The error is raised even if a
+                response arrived, because the response may be truncated and still look complete.
         """
         timer = threading.Timer(self._limit_s, self._cut)
         timer.daemon = True
@@ -64,7 +64,7 @@ class ExchangeDeadline:
         return pool
 
     def _watch(self, connection: socket.socket) -> None:
-        """Keep a second handle of the connection for `_cut`, because TLS takes over the first."""
+        """Keep a second handle of the connection for `_cut`, because TLS takes the first one."""
         with self._lock:
             self._connection = connection.dup()
         if self._is_over:

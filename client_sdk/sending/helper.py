@@ -1,9 +1,9 @@
 """The helper: a separate process that sends a program's remaining reports after the program's end.
 
-Each report is sent at a random time within a minute, and many programs do not run that long. A
-program that still has waiting reports starts the helper when the program ends. The helper waits for
-the random times, and sends the reports in the ledger's file. The helper records no answers. Each
-ledger has at most one helper at a time.
+Each report is sent at a random time within a minute after it was recorded, and many programs end
+earlier. A program that still has waiting reports starts the helper when the program ends. The
+helper waits for the random times, and sends the reports in the ledger's file. The helper records no
+answers. Each ledger has at most one helper at a time.
 """
 
 from __future__ import annotations
@@ -41,7 +41,8 @@ T = TypeVar("T")
 class Helper(NamedTuple):
     """The settings of a helper.
 
-    ``groups`` maps each metric to its purposes. Only reports with equal purposes share an upload.
+    ``groups`` maps each metric that has purposes to a text that lists its purposes. Two reports may
+    share an upload only if their metrics have the same purposes.
     """
 
     path: Path
@@ -109,7 +110,7 @@ class BriefLedger:
         self._app = app
 
     def run(self, work: Callable[[sqlite3.Connection], T]) -> T:
-        """Do work within a transaction of its own; return the result of the work."""
+        """Do work within a new transaction, and return the result of the work."""
         for _ in range(_TRIES):
             try:
                 return self._transact(work)
@@ -138,7 +139,9 @@ def send(  # noqa: PLR0913 tests pass other clocks
     groups: Mapping[str, str] = outbox.ALL_TOGETHER,
     monotonic: Callable[[], float] = time.monotonic,
 ) -> bool:
-    """Send the reports that are due within `LIFE_S`; return whether more reports are due later.
+    """Send the reports that are due within `LIFE_S`.
+
+    Returns whether more reports are due later.
 
     Only the first attempt may send an earlier upload again. Otherwise, the collector would see two
     uploads in a row and know that they come from the same device. For the same reason, new reports
@@ -160,8 +163,8 @@ def send(  # noqa: PLR0913 tests pass other clocks
 def _look(connection: sqlite3.Connection, now_s: float, groups: Mapping[str, str], *, may_resend: bool) -> Found:
     """Return an upload of new reports that are due, or else an upload to send again.
 
-    No report is sent after a newer program has stored that the user does not agree. Because of
-    transactions, the program stores this either before or after the helper chooses the upload.
+    No report is sent after a newer program has stored that the user does not agree. The check and
+    the choice of the upload share a transaction, so that nothing can be stored between them.
     """
     from client_sdk.sending.transactions import Look  # noqa: PLC0415 5 ms
 

@@ -57,14 +57,14 @@ LEDGER_DEADLINE_S = 5.0
 
 
 class Wake(NamedTuple):
-    """The time, on the monotonic clock, for retrying an upload."""
+    """When to retry an upload, on the monotonic clock."""
 
     at_s: float
     retry: Retry | None
 
 
 class Departure(NamedTuple):
-    """The time for sending new reports, on two clocks.
+    """When to send new reports, on two clocks.
 
     Attributes:
         at_s: seconds of the monotonic clock.

@@ -1,7 +1,7 @@
 """Finds an upload, sends it once, and applies the outcome to the ledger.
 
 The uploader's thread and the helper process use these functions. Each function that gets a
-connection runs within a transaction of its own.
+connection runs within its own transaction.
 """
 
 from __future__ import annotations
@@ -56,7 +56,7 @@ def look_for_news(
     *,
     hurried: bool,
 ) -> Found:
-    """Do the due work; return a new upload of waiting reports."""
+    """Do the due work, and return a new upload that contains waiting reports."""
     due_in_s = None
     schedule.withdraw(connection)
     if schedule.agreement.consent:
@@ -95,9 +95,9 @@ def attempt(  # noqa: PLR0913 everything that an attempt uses
     """Find an upload, send it once if the user still agrees, and apply the outcome to the ledger.
 
     ``run`` runs a function in a transaction, and ``look`` finds the upload. ``before`` is called
-    between this transaction and the request. ``note`` is called before the outcome is applied. The
+    after ``look``, and before the request. ``note`` is called before the outcome is applied. The
     arguments of ``note`` are the upload's id, the response, the outcome, and a sentence for
-    developers about a problem. Without a problem, None replaces the sentence.
+    developers about a problem, or None if there was no problem.
     """
     parcel, found = run(look)
     before()
@@ -131,7 +131,10 @@ def carry_out(  # noqa: PLR0913 everything that an attempt uses
     *,
     problem: str | None,
 ) -> tuple[list[Retry], bool]:
-    """Apply the outcome; return the unsettled uploads, and whether any report was dropped."""
+    """Apply the outcome of an attempt to the ledger.
+
+    Returns the unsettled uploads, and whether any report was dropped.
+    """
     device.note_problem(connection, device.UPLOAD, problem)
     has_dropped = isinstance(outcome, Rejected)
     match outcome:

@@ -91,7 +91,7 @@ class HttpTransport:
 
 
 def _watch(session: requests.Session, deadline: ExchangeDeadline) -> None:
-    """Make a deadline cut a session's connections when the deadline has passed."""
+    """Shut down a session's connections when a deadline has passed."""
     from requests.adapters import HTTPAdapter  # noqa: PLC0415 already imported
 
     class Adapter(HTTPAdapter):

@@ -45,8 +45,8 @@ class Uploader:
     """Sends waiting reports, in one process.
 
     Attributes:
-        problem: the problem of the latest upload, with advice; None if the collector counted all of
-            its reports.
+        problem: the problem with the latest upload, and advice; None if the collector counted all
+            reports in the upload.
     """
 
     def __init__(  # noqa: PLR0913 the objects that it connects
@@ -91,7 +91,10 @@ class Uploader:
             self._wake()
 
     def departure(self, clock_s: float) -> Departure:
-        """Return when to send a report recorded now: within a minute, with other new reports."""
+        """Return when to send a report recorded now.
+
+        This is within a minute, and at the same time as other new reports.
+        """
         with self._changed:
             return self._departures.next_departure(time.monotonic(), clock_s)
 
@@ -118,7 +121,9 @@ class Uploader:
                 self._wake()
 
     def flush(self, timeout_s: float) -> Flushed:
-        """Send new reports now. Without new reports, send one upload again before its planned time.
+        """Send new reports now.
+
+        If there are no new reports, send one upload again before its planned time.
 
         Delays that the collector has requested still apply. The random pause between an upload and
         the retry of another upload applies, too. A flush waits for its own requests, but not for a
@@ -256,7 +261,10 @@ class Uploader:
                 self._go_on(news=news)
 
     def _note(self, upload: str, reply: Reply | Failure | None, outcome: AttemptOutcome, problem: str | None) -> None:
-        """Store the result of an attempt for `problem` and for flushes, and note the time."""
+        """Store the result of an attempt for `problem` and for flushes.
+
+        Also delay the retries of all other uploads.
+        """
         from client_sdk.sending.responses import Acknowledged, Rejected, Reply, Transient  # noqa: PLC0415 4 ms
 
         self.problem = problem
@@ -286,7 +294,10 @@ class Uploader:
             self._departures.plan(pending, clock_s, time.monotonic(), hurried=hurried)
 
     def _rest(self, look: Look, *, news: bool) -> None:
-        """Conclude an attempt that sent nothing; after a look, plan the next look."""
+        """Conclude an attempt that sent nothing.
+
+        If the attempt was a look for new reports, plan the next look.
+        """
         with self._changed:
             if news:
                 self._departures.rest(time.monotonic(), look.due_in_s, keeps_news=look.keeps_news)

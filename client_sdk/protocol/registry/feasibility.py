@@ -5,9 +5,10 @@ A valid registry may still fail in practice. For example, if all metrics togethe
 
 For each ceiling, the check adds up a device's possible charges until every metric has one answer.
 `Budget.exceeded` compares the sum with the ceiling, as a device does before it reports. The sum
-assumes the worst order of answers: other metrics come first, in every overlapping window, up to the
-ceiling. For example, a device may answer a weekly metric six times before a monthly metric. If
-windows differ in length, the sum may be too high, because the worst order may be impossible.
+assumes the worst order of answers: before a metric's first answer, the other metrics are answered
+in every overlapping window, up to the ceiling. For example, a device may answer a weekly metric six
+times before a monthly metric. If windows differ in length, the sum may be too high, because the
+worst order may be impossible.
 
 Devices pay for a count after its window, and after the charges at the beginning of the next window
 (see `client_sdk.answers.dues`). If any metric is a count, the sum therefore includes one more
@@ -49,7 +50,7 @@ class _Term(NamedTuple):
         return self.times * self.each
 
     def within(self, most: int) -> int:
-        """Return the cost of the answers that ``most`` can pay for, and of at least one answer."""
+        """Return the cost of as many answers as ``most`` can pay for, but at least one answer."""
         times = min(self.times, max(1, most // self.each)) if self.each else 1
         return times * self.each
 
@@ -74,7 +75,7 @@ def shortages(budget: Budget, metrics: Mapping[str, Metric], today: date) -> lis
 
 
 def _sums(budget: Budget, ceiling: Ceiling, metrics: list[Metric]) -> Iterator[tuple[WindowKind, _Terms]]:
-    """Yield the terms and the kind of window of each sum that may be the largest."""
+    """Yield the sums that may be the largest, each as a kind of window and the sum's terms."""
     if budget.strategy is not Strategy.SPLIT:
         terms = sorted((_term(metric, ceiling, 1) for metric in metrics), key=lambda term: -term.amount)
         yield budget.window, terms if _for_life(ceiling) else terms[: budget.answers]
@@ -100,7 +101,9 @@ def _term(metric: Metric, ceiling: Ceiling, times: int) -> _Term:
 
 
 def _times(budget: Budget, ceiling: Ceiling, kind: WindowKind, metric: Metric, counts: bool) -> int:  # noqa: FBT001 a fact
-    """Return how often a metric may be charged to a ceiling until all first answers are charged.
+    """Return how often a metric may be charged before every metric has been charged once.
+
+    Only charges that count towards the ceiling are included.
 
     ``kind`` is the kind of window of the first answers. ``counts`` says whether any metric with
     this kind of window is a count, which is charged after its window.
@@ -133,7 +136,7 @@ def _sentence(budget: Budget, ceiling: Ceiling, most: int, when: WindowKind, ter
 
 
 def _answers_within(most: int, terms: _Terms) -> int:
-    """Return how many metrics ``most`` can pay for, cheapest metrics first."""
+    """Return the maximum number of metrics that ``most`` can pay for."""
     return sum(total <= most for total in accumulate(sorted(term.amount for term in terms)))
 
 

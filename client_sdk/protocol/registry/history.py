@@ -73,7 +73,7 @@ def _with_history(registry: Registry, path: Path) -> Registry:
 
 
 def unknown_stops(registry: Registry) -> list[str]:
-    """Return a sentence for each stopped metric that neither registry nor history defines."""
+    """Return a sentence for each stopped metric that the registry and its history do not define."""
     known = [stopped_entry((metric.name, edition)) for metric in registry.counted for edition in metric.editions]
     sentences = []
     for entry in map(stopped_entry, registry.stopped):
@@ -116,10 +116,12 @@ def releases_in(history: Path) -> tuple[Release, ...]:
 
 
 def with_former(registry: Registry, releases: Sequence[Release]) -> Registry:
-    """Return a registry to which the former metrics are added. Only ``releases`` contain them.
+    """Return a registry to which the former metrics are added.
 
-    Former metrics are sorted by their last release. `Registry.newcomers` are present metrics that
-    some release lacks or defines with another meaning.
+    Former metrics are those that only ``releases`` contain.
+
+    Former metrics are sorted by their last release. `Registry.newcomers` is set to the present
+    metrics that some release lacks or defines with another meaning.
     """
     covered = {f"{name}:{edition}" for name, metric in registry.metrics.items() for edition in metric.editions}
     former: list[Former] = []
@@ -152,7 +154,10 @@ def written(releases: Sequence[Release]) -> str:
 
 
 def with_release(releases: Sequence[Release], release: Release) -> tuple[Release, ...]:
-    """Return all releases, sorted by day; ``release`` is the last of its day."""
+    """Return all releases, sorted by day.
+
+    If several releases have the same day, ``release`` is the last of them.
+    """
     return tuple(sorted((*releases, release), key=lambda each: each.day))
 
 
@@ -175,7 +180,10 @@ def _quoted(text: str) -> str:
 
 
 def parsed(text: str, name: str) -> tuple[Release, ...]:
-    """Return the releases in the text of a history, the oldest first. Errors name ``name``."""
+    """Return the releases in the text of a history, the oldest first.
+
+    Error messages contain ``name``, which is the name of the history's file.
+    """
     import tomllib  # noqa: PLC0415 as in `Registry.parse`
 
     try:
@@ -213,7 +221,10 @@ def _release(entry: object, name: str, number: int, text: str, lines: Mapping[st
 
 
 def _line_in(text: str, begin: int, source: str, line: int) -> int:
-    """Return the history's line for a line of a registry's source."""
+    """Return the number of the line in a history that corresponds to ``line`` in ``source``.
+
+    ``source`` is the registry that the history contains from line ``begin`` on.
+    """
     outer, inner = text.splitlines(), source.splitlines()
     places = (place for place in (begin + line, begin + line - 1) if outer[place - 1 : place] == inner[line - 1 : line])
     return next(places, begin)

@@ -71,12 +71,15 @@ def remarks(registry: Asked, today: date) -> list[str]:
 
 
 def too_revealing(registry: Asked) -> list[Metric]:
-    """Return the metrics of which a single report exceeds the limit on epsilon."""
+    """Return the metrics for which a single report exceeds the limit on epsilon."""
     return [metric for metric in registry.metrics.values() if metric.epsilon_nanos > nanos_ceiling(_odds(metric))]
 
 
 def reveals_too_much_a_year(registry: Asked) -> bool:
-    """Whether a device that keeps its storage can exceed the limit on epsilon in a year."""
+    """Whether the reports of a year can exceed the limit on epsilon.
+
+    The result is for a device that keeps its storage.
+    """
     return _kept_year(registry) > YEAR_NANOS
 
 

@@ -76,7 +76,10 @@ def _statements(text: str) -> Iterator[tuple[int, str]]:
 
 
 def _paths(document: dict[str, Any], levels: int = LEVELS) -> Iterator[tuple[str, ...]]:
-    """Yield the paths of all keys in a document. A header's last path is the table's path."""
+    """Yield the paths of all keys in a document.
+
+    If the document is the header of a table, the last path is the path of this table.
+    """
     for key, value in document.items():
         yield (key,)
         if isinstance(value, dict) and levels > 1:

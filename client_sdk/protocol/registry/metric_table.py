@@ -161,7 +161,7 @@ KEYS: Final[Mapping[str, Key]] = {
 
 
 def _refuse_others(table: TomlTable, kind: Kind) -> None:
-    """Add a mistake for each remaining key that belongs to another kind than ``kind``."""
+    """Add a mistake for each remaining key that belongs only to kinds other than ``kind``."""
     for key in table.left:
         names = [name for name in KINDS if key in {each.name for each in kind_named(name).keys}]
         if names and kind.name not in names:
@@ -178,7 +178,9 @@ def read_metric(  # noqa: PLR0913, PLR0917 the values on which a metric depends
     strata: Variables,
     others: Mapping[str, Kind | None],
 ) -> Metric | None:
-    """Return the metric in a table; None after mistakes, which are added to the table.
+    """Return the metric that a table defines.
+
+    If there are mistakes, they are added to the table, and the result is None.
 
     ``owner`` and the budget's window apply to a metric that sets no owner or window. ``strata``
     contains the registry's public variables. ``others`` maps the name of each metric read so far to
@@ -310,7 +312,7 @@ def _check_ceilings(table: TomlTable, metric: Metric, delta: Fraction, budget: B
 
 
 def read_variables(raw: object, mistakes: list[tuple[str, str]]) -> Variables:
-    """Return the variables in the table [strata]; add mistakes to the list."""
+    """Return the variables in the table [strata]; add any mistakes to ``mistakes``."""
     if raw is None:
         return {}
     table, read = TomlTable(raw, "strata", mistakes), {}

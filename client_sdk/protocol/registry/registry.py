@@ -90,7 +90,8 @@ class Registry:
         metrics: the metrics by name, in the file's order.
         source: the text from which the registry was read; empty if the registry was not read from a
             text.
-        stopped: the metrics that devices must no longer answer, even if their registry is older.
+        stopped: the metrics that devices must no longer answer, even if a device has an older
+            registry.
         strata: the public variables, such as the platform, with their values. The reports about a
             metric may be counted separately for each combination of values.
         own_sentences: the app's own sentences for users, by language and key.
@@ -136,7 +137,10 @@ class Registry:
         return self.metrics[name]
 
     def asked_as(self, name: str, edition: str) -> Metric | None:
-        """Return the present or former metric of this name and edition, or None."""
+        """Return the present or former metric of this name and edition.
+
+        Returns None if there is no such metric.
+        """
         metric = self.metrics.get(name)
         if metric is not None and edition in metric.editions:
             return metric
@@ -149,7 +153,9 @@ class Registry:
         return (*(each.metric for each in self.former), *self.metrics.values())
 
     def for_strata(self, strata: Mapping[str, str]) -> "Registry":
-        """Return the registry for a device with these values of public variables.
+        """Return the registry for devices in a stratum.
+
+        ``strata`` contains the value of each public variable on the device.
 
         Raises:
             ValueError: if the registry does not define one of the variables.
@@ -163,8 +169,8 @@ class Registry:
     def sentences(self, language: str) -> Sentences:
         """Return the sentences for users in a language. The app's sentences replace the SDK's.
 
-        The sentences include the purposes and titles of metrics. An app must translate these
-        itself.
+        The sentences include the purposes and titles of metrics. The app itself must translate the
+        purposes and titles.
 
         Raises:
             LanguageError: if the language is not available; the message names available languages.
@@ -201,10 +207,11 @@ class Registry:
 
     @classmethod
     def load(cls, path: str | Path, *, today: date | None = None) -> "Registry":
-        """Read a registry from its file. Log once what ``hearsay-client check`` would refuse.
+        """Read a registry from its file.
 
-        Each process logs a problem only once. If the app sets no log handler, nothing is logged,
-        because users of command-line apps are not developers.
+        Log what ``hearsay-client check`` would refuse, but log each problem only once per process.
+        If the app sets no log handler, nothing is logged, because users of command-line apps are
+        not developers.
 
         >>> sorted(Registry.load("metrics.toml").metrics)
         ['dark_mode', 'days_of_use', 'taps']
@@ -439,7 +446,10 @@ def _with_consents(metric: Metric, read: Mapping[str, Metric]) -> Metric:
 def _read_metrics(
     raw: object, owner: str, budget: Budget, strata: Variables, mistakes: list[tuple[str, str]]
 ) -> dict[str, Metric]:
-    """Return all metrics in the file's order. Pairs are read after the metrics they combine."""
+    """Return all metrics in the file's order.
+
+    A metric that combines two metrics is read after these two metrics.
+    """
     if raw is None:
         return {}
     if not isinstance(raw, dict) or not raw:
@@ -470,7 +480,7 @@ def _confusing_titles(metrics: Iterable[Metric]) -> list[tuple[str, str]]:
 
 
 def _published_parts(read: Mapping[str, Metric]) -> list[tuple[str, str]]:
-    """Return a mistake for each public metric that combines a sensitive metric."""
+    """Return a mistake for each public metric that combines a sensitive metric with another."""
     return [
         (f"metric.{name}.public", f"is not allowed: its answers contain those of metric.{part}, which is sensitive")
         for name, metric in read.items()
@@ -480,7 +490,7 @@ def _published_parts(read: Mapping[str, Metric]) -> list[tuple[str, str]]:
 
 
 def read_sentences(raw: object, metrics: Collection[str], mistakes: list[tuple[str, str]]) -> dict[str, dict[str, str]]:
-    """Return an app's sentences by language and key; add mistakes to the list."""
+    """Return an app's sentences by language and key; add any mistakes to ``mistakes``."""
     if raw is None:
         return {}
     if not isinstance(raw, dict) or not all(isinstance(table, dict) for table in raw.values()):
@@ -515,7 +525,7 @@ def _problems(own: Mapping[str, object], metrics: Collection[str]) -> list[tuple
 
 
 def _missing(language: str, own: Mapping[str, object]) -> list[str]:
-    """Return a mistake if an app adds a language but lacks some sentences in this language."""
+    """Return a mistake if an app adds a language, but does not define every sentence in it."""
     missing = [] if language in SHIPPED else [key for key in shipped().texts if key not in own]
     if not missing:
         return []

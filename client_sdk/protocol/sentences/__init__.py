@@ -103,7 +103,7 @@ def require_language(language: str, own: Collection[str]) -> None:
 
 
 def languages(own: Collection[str]) -> list[str]:
-    """Return the languages of the SDK and of an app, in alphabetical order."""
+    """Return the languages in which the SDK or the app has sentences, in alphabetical order."""
     return sorted({*SHIPPED, *own})
 
 

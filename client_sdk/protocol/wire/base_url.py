@@ -1,4 +1,7 @@
-"""The base URL of a collector or relay. Checks its format, and whether others can read requests."""
+"""Checks of the base URL of a collector or relay.
+
+The checks concern the URL's format, and whether requests to the URL can be read by others.
+"""
 
 from __future__ import annotations
 
@@ -50,7 +53,9 @@ def is_readable_on_the_way(base_url: str) -> bool:
 
 
 def proxies_to(base_url: str) -> dict[str, str] | None:
-    """Return the proxies for a base URL, for `requests`; None to use those of the environment.
+    """Return the proxies that `requests` must use for a base URL.
+
+    None means the proxies of the environment.
 
     URLs on this machine get no proxy, because a proxy may be on another machine.
     """

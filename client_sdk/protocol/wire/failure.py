@@ -17,7 +17,7 @@ from typing import Final
 
 
 class Failure(Enum):
-    """A reason for a failure. If several reasons apply, the first one in this list is used.
+    """A reason for a failure. If several reasons apply, the first one in this enumeration is used.
 
     Attributes:
         what: the problem, as a clause that follows "SERVER cannot be used:" in messages.

@@ -1,7 +1,7 @@
 """The strict parser for the body of an upload. Any program may have sent the body.
 
-Bodies of version 1 of the protocol contain no unknown fields, because a new field requires version
-2. Error messages repeat no part of a malformed body.
+Bodies of version 1 of the protocol contain no unknown fields, because a new field would require
+version 2. Error messages repeat no part of a malformed body.
 """
 
 from __future__ import annotations

@@ -31,7 +31,7 @@ class Upload(NamedTuple):
     reports: tuple[Report, ...]
 
     def encode(self) -> bytes:
-        """Return the body of the request, the same for every attempt."""
+        """Return the body of the request, which is the same for every attempt to send it."""
         reports = [
             {"metric": report.metric, "edition": report.edition, "window": report.window, "symbol": report.symbol}
             for report in self.reports

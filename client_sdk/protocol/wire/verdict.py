@@ -42,7 +42,7 @@ class Refusal(StrEnum):
 
     @property
     def retryable(self) -> bool:
-        """Whether the collector may accept the report after it has received the app's registry."""
+        """Whether the collector may accept the report once its copy of the registry is updated."""
         return self in _RETRYABLE
 
 
