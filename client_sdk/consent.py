@@ -171,9 +171,10 @@ def machine_files(platform: str = sys.platform, environment: Mapping[str, str] =
 def standing(choice: Choice | None, registry: Registry, host: str) -> Decision:
     """Return the decision that follows from a stored choice, for the app's current metrics.
 
-    After a yes, metrics with a new name, a new meaning or a higher cost are withheld until the user
-    has been asked about them. If a ceiling was raised or the collector moved to another host, every
-    metric is withheld, and nothing is deleted. A user who has declined is not asked again.
+    If the user has agreed, a metric is withheld if its name or meaning is new, or if its cost has
+    risen. The metric is withheld until the user has been asked about this metric. If a ceiling was
+    raised or the collector moved to another host, every metric is withheld, and nothing is deleted.
+    A user who has declined is not asked again.
     """
     everything = tuple(registry.metrics)
     if choice is None:
@@ -219,8 +220,8 @@ def current(
         collector: the collector's URL.
         data_dir: the app's folder, as for `client_sdk.Telemetry`. If None, there is no stored
             choice.
-        variable: the app's own environment variable, such as ``NOTES_TELEMETRY``. The value 1
-            agrees to everything for this run, and any other value suppresses telemetry.
+        variable: the app's own environment variable, such as ``NOTES_TELEMETRY``. If the variable
+            is 1, everything is agreed to for this run; any other value suppresses telemetry.
 
     Raises:
         RegistryError: if ``registry`` is a path, and the file is missing or contains mistakes.
@@ -353,9 +354,9 @@ def ask(  # noqa: PLR0913 the arguments of Telemetry, and how to ask
         data_dir: the same as for `current`.
         variable: the same as for `current`.
         language: a language in which the SDK or the registry has sentences.
-        prompt: asks in the app's own way, for example in a dialog. The function gets the names of
-            the metrics and the lines to show, and returns the consent. If the user does not choose,
-            the function returns None, and the user is asked again at the next start.
+        prompt: asks in the app's own way, for example in a dialog. The function ``prompt`` gets the
+            names of the metrics and the lines to show, and returns the consent. If the user does
+            not choose, the function returns None, and the user is asked again at the next start.
 
     Raises:
         LanguageError: if neither the SDK nor the registry has sentences in the language.
@@ -452,7 +453,8 @@ def _on_terminal(
 def typed_answer(line: str, words: Mapping[str, str]) -> str | None:
     """Return the answer that a user typed, as a whole word or as a unique first letter.
 
-    Return None for any other input. No answer is easier to give than another.
+    Return None for any other input. There is no default answer, so that agreeing is not easier than
+    declining.
 
     >>> typed_answer("N", {"yes": "yes", "no": "no"})
     'no'

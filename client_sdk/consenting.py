@@ -50,9 +50,9 @@ class Consenting(Disclosure):
 
         * Setting False or an empty set has the effect of `forget`.
         * A new set of purposes drops the waiting reports and counts of all metrics that the set
-          does not cover. Answers to newly covered metrics are usually recorded immediately. With
-          strategy ``sample`` or ``pace``, and for metrics with ``fill_in``, they are recorded from
-          the next window on.
+          does not cover. Answers to newly covered metrics are usually recorded immediately. But if
+          the strategy is ``sample`` or ``pace``, or if the metric has ``fill_in``, answers are
+          recorded from the next window on.
         * In a suppressed run, the value is ``SUPPRESSED``, which is false.
 
         >>> telemetry.consent

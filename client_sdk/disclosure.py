@@ -1,6 +1,7 @@
 """The methods of `Telemetry` that send reports, and show reports, spent budget and problems.
 
-The methods in this module never handle answers, and handle reports only after they were sent.
+The methods in this module never handle answers, and handle reports only after the reports were
+sent.
 """
 
 from __future__ import annotations

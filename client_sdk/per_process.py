@@ -1,4 +1,4 @@
-"""Creates the objects that a child process does not inherit: threads and connections.
+"""Creates the objects that a child process needs anew: threads and connections.
 
 When the interpreter exits, this module ends these objects while daemon threads still run.
 """
@@ -72,7 +72,11 @@ class Processes:
         watch: BudgetWatch | None = None,
         helper: Helper | None = None,
     ) -> None:
-        """Store what each process needs. Only the present process can use a ledger in memory."""
+        """Store the arguments.
+
+        If ``path`` is None, the ledger is in memory, and only the current process can use the
+        ledger.
+        """
         self._path = path
         self._app = app
         self._transport = transport

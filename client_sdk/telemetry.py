@@ -36,7 +36,7 @@ class Telemetry(Gathering, Consenting):
     """Perturbs answers on this device, records them and sends them.
 
     A `Telemetry` never crashes the app or blocks it for long. `record` returns within 100 ms, and
-    `flush` within its timeout. The two methods return an outcome instead of raising errors. Unless
+    `flush` within its timeout. Both methods return an outcome instead of raising an error. Unless
     the object is ``strict``, a wrong metric name or an invalid answer raises no error. Only methods
     that act for the user, such as `forget`, raise a `LedgerError` if they fail.
 
@@ -113,14 +113,15 @@ class Telemetry(Gathering, Consenting):
                 fraction and process, in the thread that sends uploads. Uploads wait until the
                 function returns. Errors of the function are logged.
             warn_at: the fractions at which ``on_budget`` is called.
-            sender: what sends the reports that still wait when the program exits. With
-                ``"thread"``, the next run sends the reports at its start. With ``"process"``, which
+            sender: what sends the reports that still wait when the program exits. If ``"thread"``,
+                the next run of the program sends the reports at its start. If ``"process"``, which
                 suits short commands, a helper process sends the reports by HTTP, and ends within
                 minutes.
             strata: this device's public variables, such as ``{"platform": "ios"}``, which are sent
                 unperturbed. A value that the registry does not list is reported as "others".
             strict: whether a mistake of the app, such as an answer outside its domain, raises an
-                error. For tests only, because an error that users see would hint at the answer.
+                error. Set ``strict`` only in tests, because an error that users see would hint at
+                the answer.
             trial: whether to answer every metric, send immediately, and print each answer on
                 stderr.
 

@@ -46,7 +46,8 @@ SUMMER = datetime(2026, 7, 1, 12, tzinfo=UTC)
 class FakeClock:
     """A clock that moves only when a test advances it: ``Telemetry(…, clock=FakeClock())``.
 
-    Windows and dates depend on this clock. The timeout of `Telemetry.flush` does not depend on it.
+    Windows and dates depend on this clock. The timeout of `Telemetry.flush` does not depend on this
+    clock.
 
     Attributes:
         now: the current instant.
@@ -81,7 +82,7 @@ class KeptUploads:
     """
 
     def __init__(self) -> None:
-        """Start online, without uploads."""
+        """Start with ``is_online`` true, and without uploads."""
         self.bodies: list[bytes] = []
         self.is_online = True
 

@@ -55,7 +55,9 @@ _NOTHING: Final = object()
 
 
 class Trial(Gathering, Consenting):
-    """Methods of a `client_sdk.Telemetry` in a trial. They send at once and print each step.
+    """The methods of `client_sdk.Telemetry` that work differently in a trial.
+
+    The methods send reports immediately, and print each step.
 
     In the method resolution order, this class comes before `Telemetry`, and calls the methods of
     `Telemetry`. The ledger is in a separate folder, and only the trial's collector counts the
@@ -103,7 +105,7 @@ class Trial(Gathering, Consenting):
             self._told |= {entry[:3]: entry.outcome for entry in self.history()}
 
     def statement(self, language: str = ENGLISH) -> str:
-        """Return the app's statement, with the app's own ceilings instead of the trial's."""
+        """Return the app's statement, which lists the app's own ceilings, not the trial's."""
         from client_sdk.protocol.statement import statement  # noqa: PLC0415 takes 3 ms
 
         return statement(self._ordinary, language)

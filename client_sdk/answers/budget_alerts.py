@@ -39,7 +39,9 @@ class BudgetWatch:
     """
 
     def __init__(self, registry: Registry, on_budget: OnBudget, warn_at: Sequence[float]) -> None:
-        """Store the app's callback and the fractions of the lifetime budget that trigger it.
+        """Store the arguments.
+
+        ``warn_at`` contains the fractions of the lifetime budget at which ``on_budget`` is called.
 
         Raises:
             TypeError: if a fraction is not a number.
@@ -52,7 +54,7 @@ class BudgetWatch:
         self._announced: set[tuple[tuple[int, int], float]] = set()
 
     def look(self, ledger_thread: LedgerThread) -> None:
-        """Call the app's callback for each fraction reached since the last check."""
+        """Call the app's callback for each fraction that was reached since the last check."""
         try:
             spent_nanos, status = ledger_thread.run(self._read, LOOK_DEADLINE_S, begin=READ)
         except LedgerError:

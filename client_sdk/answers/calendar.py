@@ -30,7 +30,7 @@ class Phase(Enum):
 
 
 class EndedCount(NamedTuple):
-    """A count of an ended window; ``answer`` is the number to report."""
+    """The count of a window that has ended; ``answer`` is the number to report."""
 
     definition: Metric
     window: Window

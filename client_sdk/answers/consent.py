@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 
 def consent_of(value: object) -> Consent:
-    """Return the user's consent from the value that the app has passed.
+    """Convert the value that the app has passed as ``consent`` to a `Consent`.
 
     Raises:
         TypeError: if ``value`` is neither a bool, nor a set of strings, nor a `Decision`. A single
@@ -47,16 +47,17 @@ def covers(consent: Consent, metric: Metric | None) -> bool:
 
 
 def groups_of(metrics: Mapping[str, Metric]) -> dict[str, str]:
-    """Map each metric that has purposes to a text that lists its purposes."""
+    """Map each metric that has purposes to a text that lists the metric's purposes."""
     return {name: " ".join(sorted(metric.consent)) for name, metric in metrics.items() if metric.consent}
 
 
 class Agreement:
     """The user's consent, and the purposes of each metric that has data in the ledger.
 
-    ``groups`` maps the name of each metric to a text that lists its purposes. Two reports may share
-    an upload only if their metrics have the same purposes. The SDK records nothing new for
-    ``withheld`` metrics, and deletes the waiting reports and counts of ``declined`` metrics.
+    ``groups`` maps the name of each metric that has purposes to a text that lists the metric's
+    purposes. Two reports may share an upload only if their metrics have the same purposes. The SDK
+    records nothing new for ``withheld`` metrics, and deletes the waiting reports and counts of
+    ``declined`` metrics.
     """
 
     def __init__(self, registry: Registry) -> None:
@@ -74,7 +75,10 @@ class Agreement:
         self.declined = decided.declined if isinstance(decided, Decision) else frozenset()
 
     def is_covered(self, name: str, consent: Consent | None = None) -> bool:
-        """Whether ``consent``, or the current consent if it is None, covers a metric."""
+        """Whether a consent covers a metric.
+
+        If ``consent`` is None, the current consent is checked.
+        """
         definition = self._registry.metrics.get(name) or self._former.get(name)
         return name not in self.declined and covers(self.consent if consent is None else consent, definition)
 
@@ -85,8 +89,8 @@ class Agreement:
     def asked(self, name: str, edition: str, window: str) -> Metric | None:
         """Return the metric of a charge or report; None if the device no longer answers the metric.
 
-        The device may have been in another stratum when the window began. ``edition`` may then be
-        that stratum's edition of the metric.
+        The device may have been in another stratum when the window began. In this case, ``edition``
+        is the metric's edition for the other stratum.
         """
         definition = self._registry.metrics.get(name)
         if definition is None or edition not in definition.editions or definition.has_expired(Window.parse(window)):

@@ -1,8 +1,8 @@
 """Adds up counts and days of use, and reports each sum when its window has ended.
 
 A *running count* is the sum so far in the current window. The running count is kept in memory, and
-lost when the process ends. With ``persist`` in the registry, the ledger's file contains the running
-count until the window has ended. The file then contains a true answer.
+lost when the process ends. If the registry sets ``persist`` for the metric, the ledger's file
+contains the running count until the window has ended. The file then contains a true answer.
 
 A *day of use* is a day on which the app was used. Each day of use is one row in the ledger's table
 of counts. The column ``window`` contains the day. The column ``edition`` is empty, because later
@@ -46,7 +46,7 @@ class RunningCounts:
         self._counts: dict[tuple[object, str, str], int] = {}
 
     def add(self, definition: Metric, window: Window, by: int) -> None:
-        """Add to a window's count, up to the metric's ``max``. A child process has its own count.
+        """Add to a window's count, up to the metric's ``max``. A child process has its own counts.
 
         Only the ledger thread calls this method. A lock would be unsafe, because a child process
         could inherit a locked lock.
@@ -243,7 +243,10 @@ def ended_periods(connection: sqlite3.Connection, registry: Registry, instant_s:
 
 
 def _windows(connection: sqlite3.Connection, definition: Metric, days: list[Window]) -> Iterator[Window]:
-    """Yield each unreported window that has a day of use or a "no answer" report."""
+    """Yield each window that still needs a report.
+
+    Such a window has a day of use, or a "no answer" report that waits to be replaced.
+    """
     used = {Window.on(definition.window, day.first_day).text for day in days}
     # if the device has changed its stratum, the "no answer" reports keep the former edition
     filled = (_filled_windows(connection, definition.name, edition) for edition in definition.editions)

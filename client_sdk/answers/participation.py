@@ -56,9 +56,9 @@ def open_slots(  # noqa: PLR0913 what the selection depends on
     A repeated call for the same window charges nothing more.
 
     ``instant_s`` determines the day and month of the charges. ``is_covered`` returns whether the
-    user has agreed to a metric. Metrics that the user has not agreed to are neither charged nor
-    replaced by other metrics. Otherwise, users who often change their consent would answer more
-    metrics than other users.
+    user has agreed to a metric. Metrics that the user has not agreed to are not charged, and no
+    other metrics take their place. Otherwise, users who often change their consent would answer
+    more metrics than other users.
     """
     if connection.execute("SELECT 1 FROM slots WHERE window = ?", (window.text,)).fetchone():
         return

@@ -150,7 +150,7 @@ class Provider:
         self._thread: threading.Thread | None = None
 
     def provide(self, definition: Metric, function: Callable[[], object]) -> None:
-        """Call a function in each window of its metric; if a call is due now, wait for it.
+        """Call a function in each window of its metric; if a call is due now, wait for this call.
 
         Because of the wait, a program may end immediately after this method returns.
         """

@@ -67,7 +67,7 @@ class Schedule:
     def _name(self, connection: sqlite3.Connection) -> None:
         """Store the registry and the editions of its metrics.
 
-        A collector can stop only stored editions.
+        A collector can stop only metrics whose editions are stored.
         """
         if registries.keep(connection, self._registry.source):
             metrics = self._registry.metrics.values()

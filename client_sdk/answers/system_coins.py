@@ -14,7 +14,7 @@ _WORD_BYTES = 8
 
 
 class SystemCoins:
-    """`client_sdk.protocol.channel.Coins` from ``os.urandom``."""
+    """`client_sdk.protocol.channel.Coins` that are drawn from ``os.urandom``."""
 
     __slots__ = ()
 

@@ -6,7 +6,7 @@ the chosen `Target` cannot provide. For example, permanent answers need a stored
 
 The module is JavaScript, with TypeScript declarations in a second file. Integers that may exceed
 2**53 (probabilities and charges) are written as decimal strings. The module imports only the
-mechanisms of its metrics, so that a bundler leaves out all others.
+mechanisms of its metrics, so that a bundler leaves out all other mechanisms.
 """
 
 from __future__ import annotations

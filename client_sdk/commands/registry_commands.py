@@ -162,8 +162,8 @@ def _today() -> date:
 def check(path: Path, today: date, against: Path | None = None) -> Outcome:
     """Return the mistakes of a registry or, if there are none, the reasons not to release it.
 
-    ``against`` is the earlier registry for comparison, in a form that `differences.read` reads.
-    None means the last release in the history, if there is one.
+    ``against`` is the earlier registry for comparison, named by a path that `differences.read`
+    accepts. None means the last release in the history, if there is one.
     """
     try:
         registry, releases = history.read(path), history.releases_in(history.path_of(path))

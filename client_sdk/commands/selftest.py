@@ -340,7 +340,10 @@ class _Child:
     """A child process that sends messages to this process."""
 
     def __init__(self, method: str, work: Callable[..., None], *arguments: object) -> None:
-        """Start the process with one of the start methods of `multiprocessing`."""
+        """Start the process.
+
+        ``method`` is one of the start methods of `multiprocessing`.
+        """
         context: Any = multiprocessing.get_context(method)
         self.told, there = context.Pipe()
         self._process = context.Process(target=work, args=(there, *arguments), daemon=True)

@@ -36,7 +36,7 @@ class Clock:
 
         Raises:
             ClockError: if the app does not return a number, or returns a time that no collector
-                accepts. ``problem`` then contains the same message.
+                accepts. ``problem`` is set to the error's message.
         """
         try:
             instant_s = self()

@@ -36,7 +36,10 @@ _WINDOWS_FLAGS = 0x00000008 | 0x00000200 | 0x08000000
 
 
 def can_start() -> bool:
-    """Whether this Python has an executable. Frozen programs and embedded Pythons have none."""
+    """Whether this Python has an executable.
+
+    Frozen programs and embedded Pythons have no executable of their own.
+    """
     is_python = Path(sys.executable or "").name.lower().startswith(("python", "pypy"))
     return is_python and not getattr(sys, "frozen", False)
 

@@ -2,9 +2,9 @@
 
 Epsilon is computed from a channel's integers, and is the same on every machine. ``decimal`` rounds
 ``exp`` and ``ln`` correctly, half to even. Therefore the true value is within one unit in the last
-place of the result. The C library's ``exp`` and ``log`` are not always rounded correctly. With
-the C functions, two machines could derive different channels from one definition, and the collector
-would refuse reports.
+place of the result. The C library's ``exp`` and ``log`` are not always rounded correctly. If the C
+functions were used, two machines could derive different channels from one definition, and the
+collector would refuse reports.
 """
 
 from __future__ import annotations

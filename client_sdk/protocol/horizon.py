@@ -120,7 +120,7 @@ def yearly_reports(registry: Asked, metric: Metric, *, alone: bool = False) -> i
     Under `Strategy.PACE`, a device answers either all metrics of a window or none, so that the
     lifetime budget is divided among all unexpired metrics. If ``alone`` is true, the result applies
     to a device that answers only this metric, for example because the user did not agree to the
-    others.
+    other metrics.
     """
     budget, charge = registry.budget, metric.epsilon_nanos
     bounds = [IN_YEAR[metric.window], IN_YEAR[budget.window] * (budget.per_window_nanos // charge)]
@@ -146,10 +146,10 @@ def _paid_in_life(registry: Asked, metric: Metric, *, alone: bool) -> int:
 
 
 def _pays_whole_windows(registry: Asked) -> bool:
-    """Whether a device pays, in each window, either for all metrics or for none.
+    """Whether a device pays in each window either for all metrics or for no metric.
 
     The result is true under `Strategy.PACE`, unless a ceiling other than the lifetime ceiling could
-    leave too little budget for some metric.
+    leave too little budget for one of the metrics.
     """
     budget, metrics = registry.budget, registry.metrics.values()
     together, month = sum(metric.epsilon_nanos for metric in metrics), budget.per_month_nanos

@@ -1,4 +1,4 @@
-"""A metric, with its purpose, its possible answers and the randomization of answers."""
+"""A metric: its purpose, its possible answers, and the randomization of its answers."""
 
 import hashlib
 import json

@@ -99,8 +99,8 @@ class ModelFeature:
         """Yield a feature's coordinates, each from -`UNIT` to `UNIT`, for a ``value`` from `place`.
 
         `UNIT` represents a coordinate of 1. A number's range becomes -1..1, and two values become
-        -1 and 1. With three or more values, each value except the first has a coordinate: 1 for
-        this value, otherwise 0.
+        -1 and 1. If there are three or more values, each value except the first has a coordinate,
+        which is 1 for this value and 0 for every other value.
         """
         if isinstance(self.kind, Number):
             yield round((2 * value - 1) * UNIT)
@@ -367,7 +367,7 @@ class Model(_OfFeatures, Ball):
         return length_for(len(self.observation.coordinates))
 
     def fitted(self, table: TomlTable, epsilon: RequestedEpsilon, mechanism: str) -> Kind:
-        """Return the kind with the mechanism's encoding: a vector or crosses."""
+        """Return the kind that encodes answers for the mechanism: this kind or a `CrossedModel`."""
         may_cross, features = isinstance(self.observation.label, Boolean), len(self.observation.features)
         if mechanism not in ("auto", "rotated-axes", "crosses"):
             table.mistake("mechanism", "must be a mechanism for models: auto, rotated-axes or crosses")

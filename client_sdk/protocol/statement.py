@@ -4,8 +4,8 @@ The page says what is collected, why, and what the reports can reveal. The page 
 registry.
 
 The page expresses privacy loss as odds. The page assumes an observer who at first considers two
-answers equally likely, and states the observer's highest possible odds for one of them after seeing
-the reports.
+answers equally likely, and states the highest possible odds that the observer can give one of these
+answers after seeing the reports.
 
 A report with a small epsilon is called weak evidence. A report with a large epsilon is as good as
 the answer itself, and the page must say so.

@@ -388,7 +388,7 @@ class Text(Kind):
             yield say("statement.other_letter", letters=escaped(self.letters), other=escaped(self.other))
 
     def reported(self, channel: Channel, symbol: int, labels: Sequence[Label], say: Sentences) -> str:  # noqa: ARG002
-        """Describe a symbol in words: its group, and how many cells it makes most likely."""
+        """Describe a symbol in words: its group, and how many cells are most likely."""
         group, point = divmod(symbol, channel.inputs)
         held = cast("GroupedGeometry", channel).points.orthogonal  # no other channel has texts as inputs
         return say("reported.texts", held=held, cells=channel.inputs, point=str(point), group=str(group))

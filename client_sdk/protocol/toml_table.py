@@ -1,4 +1,7 @@
-"""A parser for a TOML table. It reads single keys, collects mistakes and refuses unknown keys."""
+"""A parser for a TOML table.
+
+The parser reads single keys, collects mistakes and refuses unknown keys.
+"""
 
 from __future__ import annotations
 
@@ -36,9 +39,10 @@ def is_number(value: object) -> TypeGuard[int | Decimal]:
 
 
 def is_moderate(number: int | Decimal) -> bool:
-    """Whether a number is 0, or the exponent of its leading digit is not extreme.
+    """Whether a number is 0 or has a moderate order of magnitude.
 
-    The exponent is a power of ten, and its absolute value must be at most `MAX_EXPONENT`.
+    The order of magnitude is the exponent of ten of the leading digit. The exponent's absolute
+    value must be at most `MAX_EXPONENT`.
     """
     return not number or abs(Decimal(number).adjusted()) <= MAX_EXPONENT
 

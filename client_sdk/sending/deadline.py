@@ -1,7 +1,7 @@
 """A limit for the total time of an exchange over HTTP.
 
-A socket's own timeout restarts with every byte that arrives. With this timeout alone, a response
-that arrives byte by byte could take forever.
+A socket's own timeout restarts with every byte that arrives. If this timeout were the only limit, a
+response that arrives byte by byte could take forever.
 """
 
 from __future__ import annotations

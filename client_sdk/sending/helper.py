@@ -143,9 +143,9 @@ def send(  # noqa: PLR0913 tests pass other clocks
 
     Returns whether more reports are due later.
 
-    Only the first attempt may send an earlier upload again. Otherwise, the collector would see two
-    uploads in a row and know that they come from the same device. For the same reason, new reports
-    that became due during a request are sent at a new random time.
+    Only the first attempt may send an earlier upload again. Otherwise, the collector would receive
+    two uploads in a row, and know that both come from the same device. For the same reason, new
+    reports that became due during a request are sent at a new random time.
     """
     from client_sdk.sending.transactions import attempt  # noqa: PLC0415 3 ms, which the app saves
 

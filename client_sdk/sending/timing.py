@@ -153,7 +153,10 @@ class Departures:
         self._apart_s = now_s + self.uniform(0.0, APART_S)
 
     def plan(self, pending: list[Retry], clock_s: float, now_s: float, *, hurried: bool = False) -> None:
-        """Plan the next retry. Of several due uploads, choose the one tried longest ago."""
+        """Plan the next retry.
+
+        If several uploads are due, choose the upload whose last attempt is longest ago.
+        """
         wakes = []
         for retry in pending:
             wait_s = retry.wait_s(clock_s, hurried=hurried)
@@ -194,6 +197,6 @@ class Departures:
         self._failures = 0
 
     def back_off(self, now_s: float) -> None:
-        """Plan to look at the ledger later, because it could not be used."""
+        """Plan a later look at the ledger, because the ledger could not be used."""
         self.look(now_s + next_delay_s(self._failures, 0.0, self.uniform))
         self._failures += 1

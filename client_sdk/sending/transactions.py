@@ -75,7 +75,10 @@ def look_for_news(
 
 
 def look_for_retry(connection: sqlite3.Connection, now_s: float, schedule: Schedule, retry: Retry | None) -> Found:
-    """Return the upload to send again, unless another process has settled or sent it."""
+    """Return the upload to send again.
+
+    Returns no upload if another process has already settled or sent it.
+    """
     schedule.withdraw(connection)
     parcel = None if retry is None else outbox.parcel_to_resend(connection, retry, now_s)
     return parcel, Look(retry_times.pending(connection))

@@ -1,4 +1,4 @@
-"""The thread that sends waiting reports. The app waits for it only in `Telemetry.flush`.
+"""The thread that sends waiting reports. The app waits for the thread only in `Telemetry.flush`.
 
 `client_sdk.sending.timing` decides when uploads are sent. `client_sdk.sending.transactions` chooses
 uploads, and the ledger stores uploads.
@@ -93,7 +93,7 @@ class Uploader:
     def departure(self, clock_s: float) -> Departure:
         """Return when to send a report recorded now.
 
-        This is within a minute, and at the same time as other new reports.
+        The report leaves within a minute, at the same time as other new reports.
         """
         with self._changed:
             return self._departures.next_departure(time.monotonic(), clock_s)

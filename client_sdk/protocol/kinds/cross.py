@@ -237,11 +237,11 @@ class MeanByGroup(_Pair):
         return {"cross": [{"kind": part.name, **part.definition} for part in self.parts], "points": self.points}
 
     def fitted(self, table: TomlTable, epsilon: RequestedEpsilon, mechanism: str) -> Kind:  # noqa: ARG002 used by other kinds
-        """Return this metric with the number of points that is best for an epsilon."""
+        """Return a copy of this kind that has the best number of points for an epsilon."""
         return self.rounded_for(epsilon.odds)
 
     def rounded_for(self, odds: Fraction) -> MeanByGroup:
-        """Return this metric with the number of points that is best for e**epsilon = ``odds``."""
+        """Return a copy of this kind with the best number of points for e**epsilon = ``odds``."""
         groups = self.first.size
         fitting = (m for m, least in POINTS if odds >= least * groups and m * groups <= MAX_CELLS)
         return replace(self, points=next(fitting, LEAST_POINTS))
@@ -258,11 +258,11 @@ class MeanByGroup(_Pair):
         return {first + point: chance for point, chance in self.second.law(number, self.points).items()}
 
     def samples(self) -> Iterable[object]:
-        """Return each pair of a group and a number in ``second.samples()``."""
+        """Return all pairs of a group and one of the numbers in ``second.samples()``."""
         return product(self.first.labels, self.second.samples())
 
     def extremes(self, *, midpoint: bool = False) -> Sequence[NamedAnswer]:  # noqa: ARG002 used by kinds of numbers
-        """Return the answers that combine the first or last group with either end of the range."""
+        """Return pairs: the first and the last group, each with the minimum and the maximum."""
         groups = self.first.labels
         pairs = product(dict.fromkeys((groups[0], groups[-1])), self.second.extremes())
         return tuple(NamedAnswer((group, end.value), f"{word(group)}, {end.name}") for group, end in pairs)

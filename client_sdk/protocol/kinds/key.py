@@ -32,7 +32,7 @@ def listing(items: Schema, least: int, most: int | None = None) -> Schema:
 def closed(properties: dict[str, Schema], required: int) -> Schema:
     """Return the schema of a table that allows only the keys in ``properties``.
 
-    The first ``required`` keys must be set.
+    ``required`` is the number of keys that must be set; these keys come first in ``properties``.
     """
     return {
         "type": "object",

@@ -1,4 +1,4 @@
-"""The interface of every kind of metric, with the kind's keys, encoding and wording.
+"""The interface that every kind of metric implements: its keys, encoding and wording.
 
 A kind defines the possible answers, and encodes an answer as an input of a channel. The channel
 then perturbs this input (see `client_sdk.protocol.mechanisms`).
@@ -237,7 +237,7 @@ class Kind(ABC):
     def fill(self, table: TomlTable, value: Fraction | None) -> Fill | None:  # noqa: ARG002 used by kinds of numbers
         """Return the answer to report if nothing was recorded in a window.
 
-        If this kind has no such answer, add a mistake to the table and return None.
+        If no such answer exists for this kind, add a mistake to the table and return None.
         """
         table.mistake("fill_in", f"does not apply to this {self.name}; record an answer in every window instead")
         return None

@@ -149,7 +149,10 @@ class Nearest(Category):
 
     @property
     def answers(self) -> Sequence[object]:
-        """The prototypes, as vectors. An audit of these answers also tests the search."""
+        """The prototypes, as vectors.
+
+        An audit that uses these answers also tests the search for the nearest prototype.
+        """
         return [[steps / GRID for steps in point] for point in self.points]
 
     def symbol(self, answer: object) -> int:

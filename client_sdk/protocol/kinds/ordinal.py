@@ -89,7 +89,10 @@ class OrdinalMean(Grid):
         return self.scale.values[round(number) - 1]
 
     def named_at(self, number: Fraction) -> NamedAnswer:
-        """Return the value that ``number``, rounded, represents. The value is its own name."""
+        """Return the value that ``number``, rounded, represents.
+
+        The name of the answer is the value itself.
+        """
         value = self.scale.values[round(number) - 1]
         return NamedAnswer(value, value)
 
@@ -110,7 +113,7 @@ class OrdinalMean(Grid):
 
     @property
     def python_type(self) -> str:
-        """The type of an answer: a ``Literal`` of the values, or ``str`` if they are too many."""
+        """The type of an answer: a ``Literal`` of the values, or ``str`` for a long list."""
         return self.scale.python_type
 
     @property

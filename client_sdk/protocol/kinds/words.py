@@ -33,7 +33,7 @@ def escaped(text: str) -> str:
 
 
 def listed(answers: Sequence[str], say: Sentences) -> str:
-    """Return the first `MOST_LISTED` answers on one line, and the number of other answers."""
+    """Return one line with the first `MOST_LISTED` answers, and the number of further answers."""
     line = ", ".join(map(escaped, answers[:MOST_LISTED]))
     others = len(answers) - MOST_LISTED
     return say("statement.others", answers=line, number=others) if others > 0 else line

@@ -55,7 +55,7 @@ def path_of(registry: Path) -> Path:
 
 
 def read(path: Path) -> Registry:
-    """Read a registry and, if there is one, its history.
+    """Read a registry and, if it has a history, its history.
 
     Raises:
         RegistryError: if a file cannot be used. The error names the file and every mistake.
@@ -162,7 +162,7 @@ def with_release(releases: Sequence[Release], release: Release) -> tuple[Release
 
 
 def is_released(registry: Registry, releases: Sequence[Release]) -> bool:
-    """Whether a release has exactly the metrics of a registry, with the same meanings."""
+    """Whether a release defines the same metrics as a registry, with the same meanings."""
     return any(_editions(each.registry) == _editions(registry) for each in releases)
 
 

@@ -34,7 +34,11 @@ _STEPS = {"[": 1, "{": 1, "]": -1, "}": -1}
 
 
 def line_of(place: str, lines: Mapping[str, int]) -> int:
-    """Return the line of a key, such as ``metric.os.epsilon``, or of its closest known parent."""
+    """Return the line of a key, such as ``metric.os.epsilon``.
+
+    If this line is unknown, return the line of the innermost table that contains the key and whose
+    line is known.
+    """
     while place and place not in lines:
         place = place.rpartition(".")[0]
     return lines.get(place, 1)

@@ -183,9 +183,9 @@ def read_metric(  # noqa: PLR0913, PLR0917 the values on which a metric depends
     If there are mistakes, they are added to the table, and the result is None.
 
     ``owner`` and the budget's window apply to a metric that sets no owner or window. ``strata``
-    contains the registry's public variables. ``others`` maps the name of each metric read so far to
-    its kind, or to None if the metric has mistakes. A metric with ``cross`` combines two metrics in
-    ``others``.
+    contains the registry's public variables. ``others`` contains the kinds of all metrics read so
+    far, by the metric's name; the kind is None if the metric has mistakes. A metric that has the
+    key ``cross`` combines two of these metrics.
     """
     if not METRIC_NAME.fullmatch(name):
         table.mistake("", "must have a name of 1 to 64 characters from a-z, 0-9 and _, starting with a letter")

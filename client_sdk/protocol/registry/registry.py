@@ -1,7 +1,7 @@
 """The registry: a TOML file that defines all metrics for app, collector and estimator.
 
 The registry is the only source of definitions. No server can change the definitions that a device
-uses. The parser is strict, and reports every mistake with its metric and key.
+uses. The parser is strict. For every mistake, the parser reports the metric and the key.
 """
 
 import logging
@@ -126,7 +126,7 @@ class Registry:
         return Registry, (*fields, *named, self.former, self.newcomers, self.population, self.events)
 
     def metric(self, name: str) -> Metric:
-        """Return the metric with this name.
+        """Return the metric that has a given name.
 
         Raises:
             UnknownMetricError: if there is no such metric.
@@ -192,8 +192,9 @@ class Registry:
     def objections(self, today: date) -> list[str]:
         """Return a sentence for each reason not to release the registry; empty if there is none.
 
-        A reason is a ceiling that may prevent the first answer to a present metric, or an exceeded
-        limit of `registry.limits` that ``[budget] accept`` does not explain.
+        One possible reason is that a ceiling may prevent the first answer to a present metric. The
+        other is that a limit in `registry.limits` is exceeded, and ``[budget] accept`` gives no
+        explanation.
         """
         from client_sdk.protocol.registry.limits import excesses  # noqa: PLC0415 takes 1 ms, and only developers need it
 

@@ -50,7 +50,9 @@ class Sentences:
         self.texts = texts
 
     def __call__(self, key: str, /, **values: str | int) -> str:
-        """Return a sentence with its placeholders replaced; numbers use the language's format.
+        """Return a sentence in which the values replace the placeholders.
+
+        Numbers are formatted as is usual in the language.
 
         Other text in braces remains unchanged, because an app may write braces in a metric's
         purpose.
@@ -67,7 +69,10 @@ class Sentences:
         return self("number.date", year=f"{day:%Y}", month=f"{day:%m}", day=f"{day:%d}")
 
     def code(self, kind: str, code: str) -> str:
-        """Return the words for a code such as a metric's name, or the code if it has no words."""
+        """Return the words for a code, such as a metric's name.
+
+        If no words exist for the code, return the code.
+        """
         return self.texts.get(f"{kind}.{code}", code)
 
     def number(self, number: Fraction | int, decimals: int = 0) -> str:

@@ -1,4 +1,4 @@
-"""The collector's verdict on an upload: how many reports it counted, and why it refused others.
+"""The collector's verdict on an upload: how many reports were counted, and why others were not.
 
 A device reads the verdict after it has sent an upload. The verdict affects when a report is sent
 again, but never the content of the report.
@@ -42,7 +42,7 @@ class Refusal(StrEnum):
 
     @property
     def retryable(self) -> bool:
-        """Whether the collector may accept the report once its copy of the registry is updated."""
+        """Whether the collector may accept the report after the collector's registry is updated."""
         return self in _RETRYABLE
 
 
