@@ -263,7 +263,8 @@ def choose(
 
     Raises:
         OSError: if the choice cannot be stored.
-        RegistryError, ValueError, TypeError: as for `current`, or if the consent is invalid.
+        RegistryError, ValueError, TypeError: for the same reasons as `current`, or if the consent
+            is invalid.
     """
     registry = registry_of(registry)
     folder, agreed = app_folder(data_dir), consent_of(consent)
@@ -360,7 +361,7 @@ def ask(  # noqa: PLR0913 the arguments of Telemetry, and how to ask
 
     Raises:
         LanguageError: if neither the SDK nor the registry has sentences in the language.
-        RegistryError, ValueError, TypeError: as `current` does.
+        RegistryError, ValueError, TypeError: for the same reasons as `current`.
     """
     registry = registry_of(registry)
     require_language(language, registry.own_sentences)

@@ -59,11 +59,11 @@ class Consenting(Disclosure):
         True
 
         Raises:
-            LedgerError: on setting, for the same reasons as in `forget`. The new consent applies
-                nevertheless.
-            TypeError: on setting a value that is neither a bool nor a set of strings.
-            ValueError: on agreeing again after `forget`, or on suppressing a run that has already
-                begun. Create a new `Telemetry` instead.
+            LedgerError: if `consent` is set, for the same reasons as in `forget`. The new consent
+                applies despite the error.
+            TypeError: if `consent` is set to a value that is neither a bool nor a set of strings.
+            ValueError: if consent is given again after `forget`, or if a run that has already begun
+                is to be suppressed. Create a new `Telemetry` instead.
         """
         return self._schedule.agreement.consent
 

@@ -59,9 +59,9 @@ class Disclosure:
         <FlushOutcome.NOTHING_WAITING: 'nothing_waiting'>
 
         Returns:
-            The outcome and the time of the next attempt. The method returns as soon as nothing more
-            can be sent now, but at the latest after ``timeout_s`` seconds. The result is true only
-            if no report is left to send, except reports that wait for their window to end.
+            The outcome, and the time of the next attempt. The method returns as soon as nothing
+            more can be sent now, but at the latest after ``timeout_s`` seconds. The result is true
+            only if no report is left to send, except reports that wait for their window to end.
 
         Raises:
             TypeError: if ``strict``, and ``timeout_s`` is not a number. If ``strict`` is false, a
@@ -99,7 +99,7 @@ class Disclosure:
         return self._clock.problem or process.ledger_thread.problem or process.uploader.problem
 
     def close(self) -> None:
-        """End the background work. Reports that wait stay in the ledger for the next run.
+        """End the background work. Waiting reports stay in the ledger for the next run.
 
         A request in progress gets 0.3 s to finish; other uploads are sent later. A program that
         ends without calling `close` behaves in the same way.

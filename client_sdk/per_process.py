@@ -117,7 +117,10 @@ class Processes:
             process.uploader.stop(lambda: process.ledger_thread.stop(LEDGER_DEADLINE_S, self._last(process)))
 
     def finish(self) -> None:
-        """End this process's threads. Wait briefly for a request in progress and for the ledger."""
+        """End this process's threads.
+
+        Wait briefly for the end of a request in progress, and for the end of work on the ledger.
+        """
         self.end()
         process = self._by_process.get(forks.this_process())
         if process is not None:

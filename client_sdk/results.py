@@ -335,7 +335,9 @@ class Rule(StrEnum):
 
 
 class Decision(NamedTuple):
-    """A decision whether an app may report. `client_sdk.Telemetry` takes a decision as ``consent``.
+    """A decision about whether an app may report.
+
+    `client_sdk.Telemetry` takes a decision as ``consent``.
 
     Attributes:
         consent: what the user has agreed to, or `SUPPRESSED`.

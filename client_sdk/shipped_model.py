@@ -145,7 +145,7 @@ class ShippedModel:
             features: the same as for `score`.
 
         Raises:
-            OutsideDomainError: as `score` does.
+            OutsideDomainError: for the same reasons as `score`.
             ShippedModelError: if the label is a number.
 
         """

@@ -134,7 +134,8 @@ class Answer:
 
     Two answers with the same metric and value are equal if both were accepted, even if their
     outcomes differ. Chance and the calendar decide whether an accepted answer is ``queued`` or
-    ``not_asked``. The outcome ``no_consent`` is a decision of the user, and makes answers unequal.
+    ``not_asked``. The outcome ``no_consent`` is a decision of the user, so that an answer with this
+    outcome differs from an accepted answer.
 
     >>> Answer("theme", "dark") == Answer("theme", "dark", Recorded.NOT_ASKED)
     True
@@ -190,8 +191,9 @@ def answers(*, consent: bool | AbstractSet[str] | None = None) -> Iterator[Answe
             environment and the stored choice decide.
 
     Raises:
-        RuntimeError: on `record`, `count` or `active` within the context, if the `Telemetry` could
-            reach a collector. Apps can therefore not collect true answers in production.
+        RuntimeError: if `record`, `count` or `active` is called within the context, and the
+            `Telemetry` could reach a collector. Apps can therefore not collect true answers in
+            production.
     """
     recorded = Answers()
     decide = decisions.decide

@@ -78,10 +78,10 @@ class Trial(Gathering, Consenting):
         """Start, as `Telemetry` does.
 
         Raises:
-            ValueError: if the collector is on another machine, and HEARSAY_TRIAL is not 1; or as
-                `Telemetry` does.
-            TypeError: if ``trial`` is not a bool, or as `Telemetry` does.
-            RegistryError: as `Telemetry` does.
+            ValueError: if the collector is on another machine, and HEARSAY_TRIAL is not 1; or for
+                the reasons that `Telemetry` lists.
+            TypeError: if ``trial`` is not a bool, or for the reasons that `Telemetry` lists.
+            RegistryError: for the reasons that `Telemetry` lists.
 
         """
         if options["trial"] is not True:

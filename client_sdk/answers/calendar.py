@@ -1,8 +1,8 @@
 """Decides what a device must do at a given time.
 
 The decisions depend on the registry and the calendar, never on an answer. `client_sdk.answers.dues`
-carries out the decisions. A *slot* is a charge that the device's budget pays when a window begins,
-even if the app never records an answer in that window.
+carries out the decisions. A *slot* is a charge to the device's budget that is made when a window
+begins, even if the app never records an answer in that window.
 """
 
 from collections.abc import Iterable

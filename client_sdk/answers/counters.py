@@ -9,8 +9,9 @@ of counts. The column ``window`` contains the day. The column ``edition`` is emp
 editions of the metric count the day, too.
 
 A report counts the days of use in a period that ends with the report's window. The device makes the
-report when the app first runs after the window, but only if the app was used within the window. A
-metric with ``fill_in`` is reported for every window in which the app ran.
+report when the app first runs after the window, but only if the app was used within the window.
+However, if the registry sets ``fill_in`` for the metric, the device makes a report for every window
+in which the app ran.
 """
 
 from __future__ import annotations
@@ -83,7 +84,7 @@ class RunningCounts:
 
 
 def addend(definition: Metric, by: object) -> int:
-    """Return the number to add to a count, from 0 to its ``max``.
+    """Return the number to add to a count, from 0 to the count's ``max``.
 
     Raises:
         OutsideDomainError: if ``by`` is not a whole number. The error does not contain ``by``.
@@ -117,7 +118,7 @@ def add_persistent(connection: sqlite3.Connection, definition: Metric, window: W
 
 
 def ended_persistent(connection: sqlite3.Connection, registry: Registry, instant_s: float) -> list[EndedCount]:
-    """Return the stored counts of ended windows, for the metrics of this registry."""
+    """Return the stored counts of ended windows, for all metrics that ``registry`` defines."""
     sums: dict[tuple[str, str], int] = {}  # the file has one row for each stratum that the device was in
     for name, edition, text, count in _ended_rows(connection, instant_s):
         if name in registry.metrics and edition in registry.metrics[name].editions:
@@ -276,6 +277,6 @@ def _filled_windows(connection: sqlite3.Connection, metric: str, edition: str) -
 
 
 def _is_reported(connection: sqlite3.Connection, metric: str, window: str) -> bool:
-    """Whether any edition of the metric has a charge for a window that is marked as reported."""
+    """Whether a window's charge is marked as reported, under any edition of the metric."""
     query = "SELECT 1 FROM charges WHERE metric = ? AND window = ? AND reported = 1"
     return connection.execute(query, (metric, window)).fetchone() is not None

@@ -1,10 +1,10 @@
 """Does the work that is due because time has passed, such as charges for new windows.
 
-A *slot* is a charge that the device's budget pays when a window begins, even if the app never
-records an answer in that window. Some metrics have a *fill*: the input that is reported for "no
-answer", as ``fill_in`` in the registry says. For these metrics, the transaction that charges the
-slot also queues a report of "no answer". A later answer only replaces the symbol in this report.
-Counts are reported after their window has ended.
+A *slot* is a charge to the device's budget that is made when a window begins, even if the app never
+records an answer in that window. If the registry sets ``fill_in`` for a metric, the metric has a
+*fill*, which is the input that means "no answer". For such a metric, the transaction that charges
+the slot also queues a report of "no answer". A later answer only replaces the symbol in this
+report. Counts are reported after their window has ended.
 
 No decision depends on an answer. Consider two devices that have the same registries and are used at
 the same times. Only one of them records an answer. For metrics with a fill, the reports of both
@@ -45,7 +45,7 @@ class Dues:
         looks_ahead: whether any metric is charged when its window begins.
         adds_up: whether any metric is a count or a number of days of use.
         counts: the counts in memory.
-        counting: adds to counts, and reports them.
+        counting: the object that adds to counts, and reports the counts.
         has_leftovers: whether counts were deleted from the ledger's file. If so, the write-ahead
             log must be emptied, because it may still contain these counts.
     """
@@ -110,7 +110,7 @@ def open_slots(connection: sqlite3.Connection) -> list[SlotKey]:
 
 
 def fill_slot(connection: sqlite3.Connection, key: SlotKey) -> None:
-    """Store that the waiting report of a charge says "no answer"."""
+    """Mark the waiting report of a charge as a "no answer" report."""
     charges.set_slot(connection, key, Slot.FILLED)
 
 

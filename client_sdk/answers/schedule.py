@@ -30,7 +30,7 @@ _LEFT_BY_EARLIER = """SELECT EXISTS (SELECT 1 FROM queue WHERE release > 0)
 
 
 class Schedule:
-    """Records answers with the user's consent, within a transaction of the ledger."""
+    """Records answers if the user has agreed, within a transaction of the ledger."""
 
     def __init__(self, registry: Registry, coins: Coins) -> None:
         """Read the metrics and the ceilings from the registry."""

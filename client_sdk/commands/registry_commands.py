@@ -6,8 +6,8 @@
   versions of the app.
 * ``completion`` prints a script with which a shell completes commands and options.
 
-This module carries out these four commands. It also parses the options of commands in other
-modules, such as ``compile``.
+This module carries out these four commands. This module also parses the options of commands in
+other modules, such as ``compile``.
 """
 
 from __future__ import annotations
@@ -46,7 +46,10 @@ Words = Mapping[str, tuple[str, ...]]
 
 
 def add_to(commands: Subparsers) -> None:
-    """Add the commands to a parser. To run a parsed command, call its ``work``."""
+    """Add the commands to a parser.
+
+    To run a parsed command, call the attribute ``work`` of the parsed arguments.
+    """
     checking = _add(
         commands,
         "check",

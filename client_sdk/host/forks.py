@@ -1,11 +1,11 @@
 """Closes ledgers and waits for imports before this process forks.
 
 SQLite keeps a table of the files and locks of its process. A forked child process inherits this
-table, and mistakes the parent's locks for the child's locks. Even if the child opens a new
-connection, the child then takes no locks on the file. The child's commits are lost when the parent
-closes the file ("How to corrupt an SQLite database file", section 2.6). Therefore connections are
-closed before a fork and opened again after it. A child may still inherit an open connection if
-native code forked or a disk hung. A child with an inherited connection does not use the file.
+table, and mistakes the parent's locks for the child's locks. Therefore the child does not lock the
+file, even if the child opens a new connection. The child's commits are lost when the parent closes
+the file ("How to corrupt an SQLite database file", section 2.6). For this reason, connections are
+closed before a fork and opened again after the fork. A child may still inherit an open connection
+if native code forked or a disk hung. A child with an inherited connection does not use the file.
 
 If a process forks during an import, the child inherits the lock of the imported module, but not the
 thread that holds the lock. The child would then wait forever when it imports the module. Therefore

@@ -93,10 +93,10 @@ class Channel(ABC):
         return PURE
 
     def chance_beyond(self, ratio: Fraction) -> Fraction:  # noqa: ARG002 used by one mechanism
-        """Return the probability that a report reveals more than a given factor, ``ratio``.
+        """Return the probability that a report shifts the odds by a factor above ``ratio``.
 
-        A report reveals more if its symbol is more than ``ratio`` times as likely for one input as
-        for another.
+        A report shifts the odds this far if its symbol is more than ``ratio`` times as likely for
+        one input as for another.
         """
         return PURE
 

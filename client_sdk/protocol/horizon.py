@@ -214,7 +214,7 @@ def chance_beyond(registry: Asked, horizon: Horizon, today: date | None = None) 
     """Return a bound on the probability that a horizon's reports reveal more than `most_nanos`.
 
     The bound adds up, over all reports, the probability that a report reveals more than its charge.
-    The bound is 0 if no metric has a delta. The sum may be above 1.
+    The bound is 0 if no metric has a delta, and may be above 1.
     """
     return sum(
         (

@@ -64,8 +64,8 @@ class ModelFeature:
     Attributes:
         name: the feature's key in an answer.
         kind: the definition of the possible values.
-        bins: the number of equal parts into which a number's range is divided; unused for a choice
-            of values.
+        bins: the number of equal parts into which a number's range is divided; unused if the
+            feature is not a number.
     """
 
     name: str
@@ -76,7 +76,8 @@ class ModelFeature:
     def coordinates(self) -> tuple[str, ...]:
         """The names of the feature's coordinates.
 
-        A number has one coordinate. A choice has one coordinate for each value except the first.
+        A number has one coordinate. A feature that is one of several values has one coordinate for
+        each value except the first.
         """
         if isinstance(self.kind, Number):
             return (self.name,)
@@ -84,7 +85,7 @@ class ModelFeature:
 
     @property
     def cells(self) -> int:
-        """The number of parts: the bins of a number's range, or the values of a choice."""
+        """The number of parts: the bins of a number's range, or the values of another feature."""
         return self.bins if isinstance(self.kind, Number) else self.kind.size
 
     @property
@@ -120,7 +121,7 @@ class ModelFeature:
         return self.kind.low + (self.kind.high - self.kind.low) * Fraction(2 * cell + 1, 2 * self.cells)
 
     def place(self, answer: object) -> Fraction | int:
-        """Return a number's position in its range, from 0 to 1, or the index of a value, from 0."""
+        """Return a number's position in its range (0 to 1), or the index of a listed value."""
         try:
             if isinstance(self.kind, Number):
                 return self.kind.position(answer)

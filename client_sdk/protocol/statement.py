@@ -326,7 +326,10 @@ def evidence(metrics: Iterable[Metric], say: Sentences, written: Callable[[str],
 
 
 def truth_in_words(metric: Metric, say: Sentences) -> str | None:
-    """Return the share of true reports, as "73 of 100"; None if reports do not name answers."""
+    """Return the share of true reports, such as "73 of 100".
+
+    Returns None if reports do not name answers.
+    """
     chance = truth(metric)
     return None if chance is None else _share(chance, REPORTS, "share.reports", say, _nearest)
 
@@ -335,7 +338,7 @@ def truth(metric: Metric) -> Fraction | None:
     """Return the exact probability that a report is true; None if reports do not name answers.
 
     The probability is the same for every answer. Reports about numbers or sets do not name a single
-    answer. Neither do reports of a block design.
+    answer. Reports of a block design do not name an answer, either.
     """
     if not metric.kind.is_named or not metric.channel.last_step.says_truth:
         return None
@@ -360,7 +363,10 @@ def _nearest(number: Fraction) -> int:
 
 
 def _share(chance: Fraction, least: int, key: str, say: Sentences, rounded: Callable[[Fraction], int]) -> str:
-    """Return a probability in words, as a multiple of 1/10, 1/100 and so on, never 0 or 1."""
+    """Return a probability in words, as a multiple of 1/10, 1/100 and so on.
+
+    The result is never 0 or 1.
+    """
     whole = least
     while True:
         part = rounded(chance * whole)

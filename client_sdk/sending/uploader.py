@@ -106,7 +106,7 @@ class Uploader:
             self._wake()
 
     def go_on(self) -> None:
-        """Tell waiting flushes that an answer in memory has reached the ledger."""
+        """Tell waiting calls of `flush` that an answer in memory has reached the ledger."""
         with self._changed:
             if self._flushes:
                 self._state, self._hurried = _State.WAITING, True
@@ -210,7 +210,7 @@ class Uploader:
         self._then()
 
     def _wait_until_due(self) -> bool:
-        """Wait for the next attempt; return False if there will be none."""
+        """Wait for the next attempt; return False if there will be no further attempt."""
         with self._changed:
             while not self._stopped:
                 next_s = self._departures.next_look_s
@@ -261,7 +261,7 @@ class Uploader:
                 self._go_on(news=news)
 
     def _note(self, upload: str, reply: Reply | Failure | None, outcome: AttemptOutcome, problem: str | None) -> None:
-        """Store the result of an attempt for `problem` and for flushes.
+        """Store the result of an attempt for `problem` and for calls of `flush`.
 
         Also delay the retries of all other uploads.
         """
@@ -313,7 +313,7 @@ class Uploader:
             self._conclude()
 
     def _conclude(self) -> None:
-        """After an attempt, store whether reports still wait, and wake waiting flushes."""
+        """After an attempt, store whether reports still wait, and wake waiting calls of `flush`."""
         self._departures.succeed()
         self._state = _State.EMPTY if math.isinf(self._departures.next_s) else _State.PENDING
         self._changed.notify_all()

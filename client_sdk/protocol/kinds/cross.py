@@ -65,7 +65,7 @@ _CROSSED: Final = "first a boolean, category or ordinal (the groups), then anoth
 def read_cross(table: TomlTable, raw: object, others: Mapping[str, Kind | None]) -> Kind | None:
     """Return the kind of a pair of metrics.
 
-    After a mistake, the mistake is added to the table, and the result is None.
+    If there is a mistake, it is added to the table, and the result is None.
 
     ``raw`` is the value of the key ``cross``. The keys of ``others`` are the names of the metrics
     that may be combined. The values are the kinds of these metrics; a metric that has mistakes has
@@ -262,7 +262,7 @@ class MeanByGroup(_Pair):
         return product(self.first.labels, self.second.samples())
 
     def extremes(self, *, midpoint: bool = False) -> Sequence[NamedAnswer]:  # noqa: ARG002 used by kinds of numbers
-        """Return pairs: the first and the last group, each with the minimum and the maximum."""
+        """Return the combinations of the first or last group with the minimum or maximum."""
         groups = self.first.labels
         pairs = product(dict.fromkeys((groups[0], groups[-1])), self.second.extremes())
         return tuple(NamedAnswer((group, end.value), f"{word(group)}, {end.name}") for group, end in pairs)

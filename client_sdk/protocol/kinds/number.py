@@ -149,7 +149,7 @@ class _Numeric(Grid):
 
     @property
     def unclipped(self) -> dict[str, object]:
-        """The entry in `definition` if numbers are not clipped; empty if they are."""
+        """The entry in `definition` if numbers are not clipped; empty if numbers are clipped."""
         return {} if self.clip else {"clip": False}
 
     def counted(self, say: Sentences, unit: str = "") -> str:
@@ -288,14 +288,17 @@ def _log_ends(low: Fraction, high: Fraction) -> tuple[int, int]:
 class LogNumber(Number):
     """A number of at least 0. The geometric mean over all devices is estimated.
 
-    The grid points are numbers x with equally spaced log(1 + x). From the reports, the estimator
-    computes the mean of log(1 + x).
+    The grid points are numbers x for which log(1 + x) is equally spaced. From the reports, the
+    estimator computes the mean of log(1 + x).
     """
 
     scale: ClassVar[str] = "log"
 
     def part(self, answer: object) -> Ratio:
-        """Return an answer's position in the range, from 0 to 1, linear in log(1 + x)."""
+        """Return an answer's position in the range, from 0 to 1.
+
+        The position is linear in log(1 + x), where x is the answer.
+        """
         low, high = _log_ends(self.low, self.high)
         return log_units(1 + self.within(answer)) - low, high - low
 

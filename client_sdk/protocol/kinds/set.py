@@ -123,7 +123,7 @@ class Subset(Kind):
         return (*members, *(min(len(self.values) + place, inputs - 1) for place in places))
 
     def law(self, answer: object, inputs: int) -> Law:
-        """Return the encoding of an answer, with probability 1."""
+        """Return the only possible encoding of an answer, with probability 1."""
         return {self.encode(answer, inputs, NO_COINS): Fraction(1)}
 
     def draw(self, inputs: int, coins: Coins) -> tuple[int, ...]:

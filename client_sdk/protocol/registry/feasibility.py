@@ -12,7 +12,7 @@ worst order may be impossible.
 
 Devices pay for a count after its window, and after the charges at the beginning of the next window
 (see `client_sdk.answers.dues`). If any metric is a count, the sum therefore includes one more
-window of the metrics that are charged at the beginning of a window.
+charge for each metric that is charged at the beginning of a window.
 """
 
 from __future__ import annotations
@@ -105,8 +105,8 @@ def _times(budget: Budget, ceiling: Ceiling, kind: WindowKind, metric: Metric, c
 
     Only charges that count towards the ceiling are included.
 
-    ``kind`` is the kind of window of the first answers. ``counts`` says whether any metric with
-    this kind of window is a count, which is charged after its window.
+    ``kind`` is the kind of window in which the charges are counted. ``counts`` says whether any
+    metric with this kind of window is a count, which is charged after its window.
     """
     bounds = [IN_WINDOW[kind][metric.window] + (counts and metric.fill is not None)]
     if ceiling is Ceiling.PER_WINDOW:

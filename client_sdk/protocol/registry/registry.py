@@ -220,7 +220,7 @@ class Registry:
         Args:
             path: the file.
             today: the day on which the costs are checked; by default, the current UTC day. Metrics
-                that have expired by then are left out.
+                that have expired by this day are left out.
 
         Raises:
             RegistryError: if the file is unreadable or has mistakes. The error names the line,

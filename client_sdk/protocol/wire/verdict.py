@@ -140,7 +140,7 @@ def stopped_metric(text: object) -> MetricEdition | None:
 
 
 def stopped_entry(metric: MetricEdition) -> str:
-    """Return the entry of the header `STOPPED` for a metric, as ``dark_mode:0123456789ab``."""
+    """Return the entry of the header `STOPPED` for a metric, such as ``dark_mode:0123456789ab``."""
     return ":".join(metric)
 
 
