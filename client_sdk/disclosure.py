@@ -64,8 +64,8 @@ class Disclosure:
             only if no report is left to send, except reports that wait for their window to end.
 
         Raises:
-            TypeError: if ``strict``, and ``timeout_s`` is not a number. If ``strict`` is false, a
-                value that is not a number counts as 0.
+            TypeError: if ``strict`` is true, and ``timeout_s`` is not a number. If ``strict`` is
+                false, a value that is not a number counts as 0.
         """
         if self._strict and not isinstance(timeout_s, SupportsFloat):
             raise TypeError("timeout_s must be a number of seconds")

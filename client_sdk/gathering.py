@@ -60,9 +60,9 @@ class Gathering(Disclosure):
             After ``BUSY``, the number may or may not have been added.
 
         Raises:
-            UnknownMetricError: if ``strict``, and the registry defines no such metric.
-            OutsideDomainError: if ``strict``, and the metric is not a count, or ``by`` is not a
-                whole number.
+            UnknownMetricError: if ``strict`` is true, and the registry defines no such metric.
+            OutsideDomainError: if ``strict`` is true, and the metric is not a count, or ``by``
+                is not a whole number.
         """
         if self._strict and (mistake := self._mistake(metric, by, "count")):
             del by
@@ -93,8 +93,8 @@ class Gathering(Disclosure):
             After ``BUSY``, the day may or may not have been stored.
 
         Raises:
-            UnknownMetricError: if ``strict``, and the registry defines no such metric.
-            OutsideDomainError: if ``strict``, and the metric is not an activity.
+            UnknownMetricError: if ``strict`` is true, and the registry defines no such metric.
+            OutsideDomainError: if ``strict`` is true, and the metric is not an activity.
 
         """
         if self._strict and (mistake := self._mistake(metric, 1, "active")):
@@ -136,7 +136,7 @@ class Gathering(Disclosure):
             ms, or a second if the disk is slow.
 
         Raises:
-            UnknownMetricError: if ``strict``, and the registry defines no such metric.
+            UnknownMetricError: if ``strict`` is true, and the registry defines no such metric.
         """
         if self._strict and not isinstance(mistake := self._named(metric, "record"), Metric):
             raise mistake

@@ -16,10 +16,16 @@ Entry = TypeVar("Entry", HistoryEntry, PendingReport)
 
 
 class Labeler:
-    """Finds the metric of a report in stored registries. A registry is read only if needed."""
+    """Searches stored registries for the metric that a report is about.
+
+    A registry is read only if needed.
+    """
 
     def __init__(self, packed: Iterable[bytes], registry: Registry | None = None, app: str = "") -> None:
-        """Store the ledger's compressed registries, a registry to search first, and an app name."""
+        """Store the arguments.
+
+        ``packed`` contains the ledger's compressed registries. ``registry`` is searched first.
+        """
         self._app = app
         self._unread = iter(packed)
         self._metrics: dict[tuple[str, str], Metric] = {}

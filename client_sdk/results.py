@@ -179,7 +179,7 @@ class HistoryEntry(NamedTuple):
     label: str = ""
 
     def __str__(self) -> str:
-        """Return a line for people, such as ``2026-07-01 dark_mode: true (accepted)``."""
+        """Return a human-readable line, such as ``2026-07-01 dark_mode: true (accepted)``."""
         return f"{self.window} {self.metric}: {self.label} ({self.outcome})"
 
 
@@ -280,7 +280,7 @@ OnBudget = Callable[[float, BudgetStatus], object]
 def warn(message: str, *arguments: object) -> None:
     """Log a warning if a handler is configured. Suppress all errors of the app's logging.
 
-    Without a handler, Python would print the warning on standard error, in front of users.
+    Without a handler, Python would print the warning on standard error, where users would see it.
     """
     with contextlib.suppress(Exception):
         if (logger := logging.getLogger("client_sdk")).hasHandlers():
@@ -322,7 +322,8 @@ class Rule(StrEnum):
     """A file on this machine suppresses telemetry for the whole machine."""
 
     VARIABLE = "variable"
-    """The app's own variable is set. The value 1 agrees to everything; other values suppress."""
+    """The app's own variable is set. The value 1 agrees to everything; other values suppress
+    telemetry."""
 
     CHANGED = "changed"
     """Telemetry is suppressed: a ceiling or the collector's host changed after the user agreed."""

@@ -26,7 +26,7 @@ SCHEMA: Final = 1
 """The version of the format of a model's file. docs/reference/reports.md describes the format."""
 
 LABELS: Final = {"boolean": True, "number": False}
-"""The *label* is the value that a model predicts. For each kind of label, says whether the label is
+"""The *label* is the value that a model predicts. Maps each kind of label to whether the label is
 yes or no."""
 
 

@@ -50,7 +50,7 @@ LOOK_EVERY_S = 1.0
 
 
 class LedgerView(NamedTuple):
-    """The content of a ledger at one instant, for people.
+    """The content of a ledger at one instant, prepared for display.
 
     Attributes:
         may_be_erased: whether reports may be missing because the history was erased.
@@ -128,7 +128,7 @@ def _budget(connection: sqlite3.Connection, registry: Registry | None, now_s: fl
 
 
 def as_text(view: LedgerView, folder: str) -> Iterator[str]:
-    """Yield about twenty lines for people, which contain the most important facts of the ledger."""
+    """Yield about twenty human-readable lines with the most important facts of the ledger."""
     say = view.say
     yield from _history(view, view.history[-SHOWN:])
     if len(view.history) > SHOWN:
@@ -175,7 +175,7 @@ def _latest_problem(view: LedgerView) -> Iterator[str]:
 
 
 def everything_as_text(view: LedgerView) -> Iterator[str]:
-    """Yield all content of the view as lines for people."""
+    """Yield all content of the view as human-readable lines."""
     say = view.say
     yield from _history(view, view.history)
     yield say("show.spent", epsilon=_loss(view.spent, say))
@@ -194,7 +194,7 @@ def everything_as_text(view: LedgerView) -> Iterator[str]:
 
 
 def pending_as_text(view: LedgerView) -> Iterator[str]:
-    """Yield the waiting reports as lines for people, with the reason and the deadline of each."""
+    """Yield human-readable lines about the waiting reports, each with its reason and deadline."""
     say = view.say
     rows = [
         (say.code("title", report.metric), report.window, report.label, _waits(report, say), _instant(report.until_s))

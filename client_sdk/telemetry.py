@@ -193,8 +193,9 @@ class Telemetry(Gathering, Consenting):
             The outcome of the answer. The method returns within 100 ms.
 
         Raises:
-            UnknownMetricError: if ``strict``, and the registry defines no such metric.
-            OutsideDomainError: if ``strict``, and the answer is outside the metric's domain.
+            UnknownMetricError: if ``strict`` is true, and the registry defines no such metric.
+            OutsideDomainError: if ``strict`` is true, and the answer is outside the metric's
+                domain.
         """
         started_s = time.monotonic()
         if self._strict and (mistake := self._mistake(metric, value)):

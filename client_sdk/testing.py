@@ -125,7 +125,8 @@ _TAKEN = frozenset(
         Recorded.BUSY,
     }
 )
-"""The outcomes of accepted answers. Chance, calendar and machine decide which outcome occurs."""
+"""The outcomes of accepted answers. Chance, the calendar and the machine decide which of these
+outcomes occurs."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -1,4 +1,4 @@
-"""Runs a trial of an app, and prints each step of an answer on standard error.
+"""Runs a trial of an app, and prints each step of handling an answer on standard error.
 
 Trials are for developers. Only a trial shows true answers; no other part of the SDK does. A trial
 prints true answers on standard error only, never through ``logging``, which may write to a file or

@@ -21,7 +21,8 @@ from client_sdk.results import Recorded, warn
 T = TypeVar("T")
 
 INVALID: Final = "invalid"
-"""The key of `Mistakes.counts` for invalid answers, which get the same result as valid answers."""
+"""The key of `Mistakes.counts` for invalid answers, for which the app gets the same result as for
+valid answers."""
 
 
 class Mistakes:

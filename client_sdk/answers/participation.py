@@ -28,7 +28,8 @@ UNIFORM_BITS = 53
 """The precision, in bits, of a random fraction from 0 to 1. A float has the same precision."""
 
 NEVER_S = int(datetime(LATEST_YEAR + 1, 1, 1, tzinfo=UTC).timestamp())
-"""The end of the last valid window, in Unix seconds. The SDK rejects later clocks."""
+"""The end of the last valid window, in Unix seconds. The SDK rejects a clock that shows a later
+time."""
 
 
 def window_nanos(registry: Registry, day: Window) -> int:

@@ -185,7 +185,7 @@ class Provider:
             self._store(definition, call, 0.0)
 
     def hurry(self) -> None:
-        """For tests: call all functions that are due, and store each answer at once."""
+        """For tests: call all functions that are due, and store each answer immediately."""
         with self._stepping:
             provided = list(self._provided.values())
             for each in provided:

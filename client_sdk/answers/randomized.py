@@ -91,7 +91,11 @@ def check_secret(connection: sqlite3.Connection, answer: PermanentAnswer) -> Non
 
 
 def symbol_of(connection: sqlite3.Connection, definition: Metric, randomized: Randomized, coins: Coins) -> int:
-    """Return the symbol to report. A permanent answer is first randomized once more."""
+    """Return the symbol to report.
+
+    If the true answer was replaced by a permanent answer, the permanent answer is first randomized
+    again.
+    """
     if isinstance(randomized, int):
         return randomized
     if isinstance(randomized, SymbolOfWindow):

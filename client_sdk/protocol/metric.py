@@ -23,7 +23,8 @@ CACHED_DELTAS = 64
 
 
 EDITION_DIGITS = 12
-"""The number of hex digits of an edition. Of 1,000 editions, two are equal with chance < 10**-8."""
+"""The number of hex digits of an edition. The probability that two of 1,000 editions are equal is
+below 10**-8."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,7 +45,7 @@ class Metric:
         consent: the purposes of the metric. The user must agree to all purposes of the metric. If
             the metric has no purposes, the user must agree to all collection.
         is_sensitive: whether the stricter limit on epsilon applies (`registry.limits`).
-        title: the name for people; by default, the metric's name.
+        title: the name that is displayed; by default, the metric's name.
         is_public: whether estimates may be published.
         strata: the names of the groups of devices (*strata*) that are counted separately, such as
             "platform=ios"; may be empty.
@@ -127,7 +128,10 @@ class Metric:
         return replace(self, stratum=next((name for name in self.strata if own.issuperset(name.split(", "))), ""))
 
     def encode(self, answer: object, coins: Coins) -> Any:  # noqa: ANN401 an input is a symbol or a vector
-        """Return the channel's input for a true answer. Raise the errors of `read`."""
+        """Return the channel's input for a true answer.
+
+        Raises the same errors as `read`.
+        """
         if answer is None and self.has_no_answer:
             return self.channel.inputs - 1
         return self.read(self.kind.encode, answer, self.channel.inputs, coins)
@@ -195,8 +199,8 @@ def _edition(metric: Metric, stratum: str) -> str:
 
     Devices must not draw new random answers if a change leaves the meaning of reports unchanged.
     Therefore the digest excludes owner, expiry, consent, sensitivity, publication, the list of
-    strata, and texts for people. The digest includes a report's stratum, so that each stratum has
-    separate tallies. Trials have separate editions, too.
+    strata, and texts that are only displayed. The digest includes a report's stratum, so that each
+    stratum has separate tallies. Trials have separate editions, too.
     """
     meaning: dict[str, object] = {
         "schema": 1,

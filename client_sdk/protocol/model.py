@@ -160,7 +160,7 @@ class Observation:
 
     @property
     def expected(self) -> str:
-        """The valid answers, for error messages."""
+        """The valid answers, described for error messages."""
         return f"a mapping with the keys {', '.join(self.names)} and no other"
 
     @property

@@ -231,7 +231,7 @@ class Text(Kind):
 
     @property
     def expected(self) -> str:
-        """The valid answers, for error messages."""
+        """The valid answers, described for error messages."""
         letters = "" if self.other is not None else f" of {self.alphabet}"
         if self.max_items == 1:
             return f"a text{letters}"
@@ -275,7 +275,7 @@ class Text(Kind):
         return self.encoded(self.numbers(answer), inputs)
 
     def encoded(self, numbers: Sequence[int], inputs: int) -> tuple[Any, ...]:
-        """Return the channel's input for the integers of an answer's texts.
+        """Return the channel's input for the integers that represent an answer's texts.
 
         If `max_items` is 1, the input has one cell for each group. Otherwise, the input has
         `max_items` different cells for each group: the cells of the texts in ascending order, then
@@ -303,7 +303,9 @@ class Text(Kind):
         return tuple(tuple((first + step) % inputs for step in range(self.max_items)) for first in firsts)
 
     def numbers(self, answer: object) -> list[int]:
-        """Return the integers of an answer's texts in ascending order, without duplicates.
+        """Return the integers that represent an answer's texts.
+
+        The integers are in ascending order, without duplicates.
 
         Raises:
             DomainError: if the answer is not a text, or not a set, list or tuple of up to
@@ -320,7 +322,7 @@ class Text(Kind):
         return numbers
 
     def number_of(self, text: object) -> int:
-        """Return the integer of a text. The highest bits encode the first letter."""
+        """Return the integer that represents a text. The highest bits encode the first letter."""
         if not isinstance(text, str):
             raise DomainError
         spelled = _as_bytes(text) if self.letters == BYTES else text
@@ -333,7 +335,10 @@ class Text(Kind):
         return number << self.letter_bits * max(0, self.max_length - len(spelled))
 
     def text_of(self, number: int) -> str:
-        """Return the text of an integer. A text of the maximum length may have been cut."""
+        """Return the text that an integer represents.
+
+        A text of the maximum length may have been cut.
+        """
         code = (1 << self.letter_bits) - 1
         codes = (number >> shift & code for shift in reversed(range(0, self.bits, self.letter_bits)))
         return "".join(self.letters[code - 1] for code in codes if code)

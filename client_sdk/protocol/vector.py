@@ -122,7 +122,7 @@ class Vector(Ball):
 
     @property
     def expected(self) -> str:
-        """The valid answers, for error messages."""
+        """The valid answers, described for error messages."""
         return f"a list of {self.length} {NUMBERS}"
 
     @property
@@ -187,7 +187,7 @@ def clipped(coordinates: list[int]) -> list[int]:
 
 
 def lifted(coordinates: Sequence[int], dimension: int) -> tuple[int, ...]:
-    """Return a vector of ``dimension`` coordinates and norm `UNIT`, up to rounding.
+    """Extend a vector to ``dimension`` coordinates and, up to rounding, to the norm `UNIT`.
 
     One coordinate is added so that the norm is `UNIT`. All further coordinates are 0.
     """

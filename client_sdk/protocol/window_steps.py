@@ -11,7 +11,10 @@ MONTHS = 12
 
 
 def later(window: Window, windows: int) -> Window:
-    """Return the window that is ``windows`` windows later, where ``windows`` is at least 0."""
+    """Return the window that comes ``windows`` windows after ``window``.
+
+    ``windows`` is at least 0.
+    """
     try:
         if window.kind is WindowKind.MONTH:
             years, month = divmod(window.first_day.month - 1 + windows, MONTHS)

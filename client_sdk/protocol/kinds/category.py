@@ -42,7 +42,7 @@ class Category(Labels):
 
     @property
     def expected(self) -> str:
-        """The valid answers, for error messages."""
+        """The valid answers, described for error messages."""
         return f"one of {preview(self.values)}" if self.other is None else "a string"
 
     @property

@@ -162,7 +162,7 @@ class Cross(_Pair, Labels):
     Attributes:
         first: the kind of the metric that defines the groups.
         second: the kind of the metric to compare between groups.
-        names: the names of the two metrics, for people; not part of `Metric.edition`.
+        names: the names of the two metrics, for display; not part of `Metric.edition`.
     """
 
     name: ClassVar[str] = "cross"

@@ -78,11 +78,17 @@ class Grid(Kind):
         """Return an answer's position in the range, from 0 to 1."""
 
     def position(self, answer: object) -> Fraction:
-        """Return `part` as a `Fraction`. Raise the errors of `part`."""
+        """Return `part` as a `Fraction`.
+
+        Raises the same errors as `part`.
+        """
         return Fraction(*self.part(answer))
 
     def within(self, answer: object) -> Fraction:
-        """Return an answer as an exact number in the range. Raise the errors of `part`."""
+        """Return an answer as an exact number in the range.
+
+        Raises the same errors as `part`.
+        """
         return self.low + (self.high - self.low) * self.position(answer)
 
     def encode(self, answer: object, inputs: int, coins: Coins) -> int:
@@ -176,7 +182,10 @@ def ratio_of(answer: object) -> Ratio:
 
 
 def exact(answer: object) -> Fraction:
-    """Return a number as a fraction. Raise the errors of `ratio_of`."""
+    """Return a number as a fraction.
+
+    Raises the same errors as `ratio_of`.
+    """
     return Fraction(*ratio_of(answer))
 
 

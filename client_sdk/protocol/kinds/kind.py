@@ -27,7 +27,7 @@ Label = bool | int | str | tuple[bool | str, bool | str] | None
 
 
 def word(value: Label) -> str:
-    """Return an answer as a string, for people.
+    """Return an answer as a human-readable string.
 
     Truth values are spelled as in the registry. A comma separates the answers of a pair.
     """
@@ -39,7 +39,8 @@ def word(value: Label) -> str:
 
 
 Input = Any
-"""An input of a channel: an integer, or a tuple of integers. The mechanism determines the form."""
+"""An input of a channel: an integer, or a tuple of integers. The mechanism determines which of the
+two."""
 
 Law = Mapping[Input, Fraction]
 """Maps each possible input for an answer to its exact probability."""
@@ -92,7 +93,7 @@ class AskedMetric(NamedTuple):
 
 
 class NamedAnswer(NamedTuple):
-    """An answer and the name that people read for it.
+    """An answer, and the name under which the answer is shown.
 
     Attributes:
         value: the answer as the SDK records it.
@@ -182,7 +183,7 @@ class Kind(ABC):
     @property
     @abstractmethod
     def expected(self) -> str:
-        """The valid answers, for error messages."""
+        """The valid answers, described for error messages."""
 
     @property
     def expected_in_cell(self) -> str:

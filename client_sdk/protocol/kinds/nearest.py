@@ -137,7 +137,7 @@ class Nearest(Category):
 
     @property
     def expected(self) -> str:
-        """The valid answers, for error messages."""
+        """The valid answers, described for error messages."""
         label = Category.expected.__get__(self)
         return f"a list of {self.dimensions} {NUMBERS}, or a label: {label}"
 

@@ -46,7 +46,8 @@ REMEMBERED: Final = 64
 each answer would need three logarithms instead of one."""
 
 LOG_STEPS: Final = 64
-"""The number of binary digits of a logarithm after the point. A coin's probability has as many."""
+"""The number of binary digits of a logarithm after the point. A coin's probability has equally many
+binary digits."""
 
 LOG_DIGITS: Final = 128
 """The number of binary digits of intermediate results after the point. Each squaring doubles the
@@ -58,8 +59,8 @@ MOST_DIGITS: Final = 400
 """The maximum number of digits of a count in a table cell. Converting more digits would be slow."""
 
 MOST_THRESHOLDS: Final = 10
-"""The maximum number of thresholds. With more thresholds, quantiles would be more precise if the
-metric had no thresholds."""
+"""The maximum number of thresholds. If a metric needs more thresholds, quantiles that are estimated
+without thresholds are more precise."""
 
 DECIMAL_NUMBER: Final = r"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?"
 """The format of a number in spreadsheets. Python's `float` would also accept 1_000 and NaN."""
@@ -237,7 +238,7 @@ class Number(_Numeric):
 
     @property
     def expected(self) -> str:
-        """The valid answers, for error messages."""
+        """The valid answers, described for error messages."""
         return f"a finite number from {float(self.low):g} to {float(self.high):g}"
 
     @property

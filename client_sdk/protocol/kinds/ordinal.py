@@ -72,7 +72,7 @@ class OrdinalMean(Grid):
 
     @property
     def expected(self) -> str:
-        """The valid answers, for error messages."""
+        """The valid answers, described for error messages."""
         return self.scale.expected
 
     @property

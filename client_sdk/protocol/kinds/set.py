@@ -94,7 +94,7 @@ class Subset(Kind):
 
     @property
     def expected(self) -> str:
-        """The valid answers, for error messages."""
+        """The valid answers, described for error messages."""
         members = f"a set, list or tuple with at most {self.max_items} of {preview(self.values)}, each only once"
         return members if self.other is None else f"{members}; unlisted strings count as one member, {self.other!r}"
 
@@ -133,7 +133,7 @@ class Subset(Kind):
         return tuple(drawn) if inputs > len(self.values) else _yes_to(drawn, inputs)
 
     def members(self, answer: object) -> list[int]:
-        """Return the inputs of an answer's members, in ascending order.
+        """Return the inputs that represent the members of an answer, in ascending order.
 
         Several unlisted strings count as one member, `other`, so that they cannot make a set too
         large.

@@ -536,8 +536,8 @@ def _missing(language: str, own: Mapping[str, object]) -> list[str]:
 
 
 FOLDER = "trial"
-"""The name of two folders: of a trial's ledger in an app's data folder, and of a trial's store in a
-collector's data folder."""
+"""The name of two folders: the folder for a trial's ledger within an app's data folder, and the
+folder for a trial's store within a collector's data folder."""
 
 UNREACHED = 10**9
 """A ceiling that a trial never reaches."""

@@ -52,7 +52,7 @@ class Sentences:
     def __call__(self, key: str, /, **values: str | int) -> str:
         """Return a sentence in which the values replace the placeholders.
 
-        Numbers are formatted as is usual in the language.
+        Numbers are formatted according to the language.
 
         Other text in braces remains unchanged, because an app may write braces in a metric's
         purpose.
