@@ -194,7 +194,10 @@ def _is_among(known: Mapping[str, Terms], name: str, now: Terms) -> bool:
 
 
 def ceilings_of(registry: Registry) -> dict[str, int]:
-    """Return the app's ceilings by name. A name may contain the window, such as ``per_week``."""
+    """Return the app's ceilings by name.
+
+    A name may contain the length of a window, as in ``per_week``.
+    """
     budget = registry.budget
     return {
         f"per_{budget.window}" if ceiling == "per_window" else str(ceiling): most

@@ -164,7 +164,7 @@ class HistoryEntry(NamedTuple):
         metric: the metric's name.
         edition: 12 hex digits that identify the meaning of the report.
         window: the report's window.
-        symbol: the number of the perturbed answer that was sent, counted from 0.
+        symbol: the index of the perturbed answer that was sent, counted from 0.
         outcome: a `ReportOutcome`, or the code of the report's latest
             `client_sdk.protocol.Refusal`.
         label: the perturbed answer, in words.
@@ -199,7 +199,7 @@ class PendingReport(NamedTuple):
         metric: the metric's name.
         edition: 12 hex digits that identify the meaning of the report.
         window: the report's window.
-        symbol: the number of the perturbed answer, counted from 0.
+        symbol: the index of the perturbed answer, counted from 0.
         why: why the report waits.
         next_s: the Unix time of the next attempt; None if the next run of the app sends the report.
         until_s: the Unix time after which no collector accepts the report.

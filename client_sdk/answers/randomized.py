@@ -39,8 +39,8 @@ class PermanentAnswer(NamedTuple):
 
     Attributes:
         symbol: the symbol that replaces the true answer.
-        generation: the number of the secret: 1 for the device's first secret. If the user opts out
-            and in again, the new secret has the next number.
+        generation: the ordinal number of the secret: 1 for the device's first secret. If the user
+            opts out and in again, the new secret has the next number.
     """
 
     symbol: int

@@ -188,7 +188,7 @@ def check(path: Path, today: date, against: Path | None = None) -> Outcome:
 
 
 def init(path: Path, app: str | None, today: date) -> Outcome:
-    """Write the registry with sample metrics, unless the file exists."""
+    """Write a registry that defines sample metrics, unless the file exists."""
     text = STARTER.read_text(encoding="utf-8").replace(_LAST_DAY, f"{today.year + 1}-12-31")
     if app is not None:
         text = text.replace(_APP, json.dumps(app, ensure_ascii=False), 1)
@@ -276,8 +276,8 @@ def release(path: Path, into: Path | None, day: date | None, today: date, *, onl
     """Add a registry to its history, unless the history has a release with the same metrics.
 
     ``into`` is the history, by default the file next to the registry. ``day`` is the day of the
-    release, by default today. If ``only_checks`` is true, write nothing, and check that the
-    registry is in its history.
+    release, by default today. If ``only_checks`` is true, write nothing, and check that the history
+    contains the registry.
     """
     registry = Registry.read(path)
     file = into or history.path_of(path)

@@ -393,7 +393,7 @@ class Model(_OfFeatures, Ball):
         return self.observation.definition | {"radius": self.radius}
 
     def vector(self, answer: object, inputs: int) -> tuple[int, ...]:
-        """Return an answer's encoding, a vector of ``inputs`` integers with the norm `UNIT`."""
+        """Return an answer's encoding, a vector of ``inputs`` integers whose norm is `UNIT`."""
         places, label = self.observation.read(answer)
         scaled = [
             each

@@ -257,7 +257,7 @@ class Text(Kind):
         return fields if self.other is None else {**fields, "other": self.other}
 
     def groups(self, cells: int) -> tuple[Group, ...]:
-        """Return the groups of devices (see `groups_of`) with ``cells`` cells each."""
+        """Return the groups of devices (see `groups_of`), each of which has ``cells`` cells."""
         return _groups(self.letters, self.max_length, cells, self.discover)
 
     @property

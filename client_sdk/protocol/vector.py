@@ -80,12 +80,12 @@ class Ball(Kind):
         return {self.vector(answer, inputs): Fraction(1)}
 
     def encode(self, answer: object, inputs: int, coins: Coins) -> tuple[int, ...]:  # noqa: ARG002 used by kinds of other shapes
-        """Return an answer's encoding, a vector of ``inputs`` integers with the norm `UNIT`."""
+        """Return an answer's encoding, a vector of ``inputs`` integers whose norm is `UNIT`."""
         return self.vector(answer, inputs)
 
     @abstractmethod
     def vector(self, answer: object, inputs: int) -> tuple[int, ...]:
-        """Return an answer's encoding, a vector of ``inputs`` integers with the norm `UNIT`."""
+        """Return an answer's encoding, a vector of ``inputs`` integers whose norm is `UNIT`."""
 
     def draw(self, inputs: int, coins: Coins) -> tuple[int, ...]:
         """Return a uniformly drawn signed axis of length `UNIT`, to replace an invalid answer.
@@ -97,7 +97,7 @@ class Ball(Kind):
         return (*[0] * place, -UNIT if sign else UNIT, *[0] * (inputs - place - 1))
 
     def reported(self, channel: Channel, symbol: int, labels: Sequence[Label], say: Sentences) -> str:  # noqa: ARG002
-        """Describe a symbol in words: the axis, its direction, and the number of the rotation."""
+        """Describe a symbol in words: the axis, its direction, and the index of the rotation."""
         rotation, axis = divmod(symbol, 2 * channel.inputs)
         return say("reported.against" if axis % 2 else "reported.along", axis=str(axis // 2), rotation=str(rotation))
 
@@ -139,7 +139,7 @@ class Vector(Ball):
         return f"{self.length} {NUMBERS}, separated by {MEMBERS_APART!r}"
 
     def vector(self, answer: object, inputs: int) -> tuple[int, ...]:
-        """Return an answer's encoding, a vector of ``inputs`` integers with the norm `UNIT`."""
+        """Return an answer's encoding, a vector of ``inputs`` integers whose norm is `UNIT`."""
         if not isinstance(answer, Sized) or len(answer) != self.length:
             raise DomainError
         norm = float(self.norm)

@@ -85,11 +85,14 @@ class OrdinalMean(Grid):
         return self.scale.symbol(answer), self.scale.size - 1
 
     def answer_at(self, number: Fraction) -> object:
-        """Return the value that ``number``, rounded, represents. The first value is number 1."""
+        """Round a number, and return the value that has this number on the scale.
+
+        The first value has the number 1.
+        """
         return self.scale.values[round(number) - 1]
 
     def named_at(self, number: Fraction) -> NamedAnswer:
-        """Return the value that ``number``, rounded, represents.
+        """Round a number, and return the value that has this number on the scale.
 
         The name of the answer is the value itself.
         """

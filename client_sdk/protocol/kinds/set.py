@@ -48,7 +48,7 @@ def _read_most(table: TomlTable, key: Key, before: Mapping[str, Any]) -> int | N
 
 @dataclass(frozen=True, slots=True)
 class Subset(Kind):
-    """Any subset of named values with at most ``max_items`` members.
+    """Any subset of the named values that has at most ``max_items`` members.
 
     Attributes:
         values: at least two different strings, in the registry's order.
@@ -112,9 +112,9 @@ class Subset(Kind):
     def encode(self, answer: object, inputs: int, coins: Coins) -> tuple[int, ...]:  # noqa: ARG002 used by kinds of other shapes
         """Return the padded set: members in the registry's order, followed by dummies.
 
-        Inputs from ``len(values)`` on are dummies. If the channel has enough dummies, all dummies
-        in a set are different. If the channel has no dummies, the result has 1 for each member and
-        0 for each other value.
+        Inputs of at least ``len(values)`` are dummies. If the channel has enough dummies, all
+        dummies in a set are different. If the channel has no dummies, the result has 1 for each
+        member and 0 for each other value.
         """
         members = self.members(answer)
         if inputs == len(self.values):

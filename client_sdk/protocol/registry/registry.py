@@ -193,8 +193,8 @@ class Registry:
         """Return a sentence for each reason not to release the registry; empty if there is none.
 
         One possible reason is that a ceiling may prevent the first answer to a present metric. The
-        other is that a limit in `registry.limits` is exceeded, and ``[budget] accept`` gives no
-        explanation.
+        other reason is that a limit in `registry.limits` is exceeded, and ``[budget] accept`` gives
+        no explanation.
         """
         from client_sdk.protocol.registry.limits import excesses  # noqa: PLC0415 takes 1 ms, and only developers need it
 
@@ -341,7 +341,7 @@ def _read_registry(document: dict[str, Any]) -> Registry:
 
 
 def _without_a_secret(budget: Budget, metrics: Mapping[str, Metric]) -> list[tuple[str, str]]:
-    """Return a mistake for each metric with permanent answers if the registry is for browsers.
+    """Return a mistake for each metric that has permanent answers, if the registry is for browsers.
 
     A browser may delete its storage, including the secret that determines the permanent answers.
     """
