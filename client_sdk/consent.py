@@ -171,10 +171,10 @@ def machine_files(platform: str = sys.platform, environment: Mapping[str, str] =
 def standing(choice: Choice | None, registry: Registry, host: str) -> Decision:
     """Return the decision that follows from a stored choice, for the app's current metrics.
 
-    If the user has agreed, a metric is withheld if its name or meaning is new, or if its cost has
-    risen. The metric is withheld until the user has been asked about this metric. If a ceiling was
-    raised or the collector moved to another host, every metric is withheld, and nothing is deleted.
-    A user who has declined is not asked again.
+    After the user has agreed, a metric is withheld if the metric's name or meaning is new, or if
+    the cost has risen. Such a metric is withheld until the user has been asked about it. If a
+    ceiling was raised or the collector moved to another host, every metric is withheld, and nothing
+    is deleted. A user who has declined is not asked again.
     """
     everything = tuple(registry.metrics)
     if choice is None:

@@ -79,5 +79,5 @@ class Labeler:
 
 
 def reported(metric: Metric, symbol: int, say: Sentences) -> str:
-    """Describe a reported symbol in words, by the answers that most likely lead to the symbol."""
+    """Describe a reported symbol by naming the answers that most likely lead to the symbol."""
     return metric.kind.reported(metric.channel.last_step, symbol, metric.labels, say)

@@ -1,7 +1,7 @@
 """Derives pseudo-random choices (*coins*) from the device's secret and from labels.
 
-The labels name the purpose of the coins, such as a window and a metric. Equal labels give equal
-coins. Coins are derived in two steps:
+The labels identify the use of the coins, for example by naming a window and a metric. Equal labels
+give equal coins. Coins are derived in two steps:
 
 * The key is the HMAC-SHA-256 of all labels, keyed with the device's secret. Each label is preceded
   by its length, so that ("ab", "c") and ("a", "bc") give different keys.

@@ -310,7 +310,7 @@ def release(path: Path, into: Path | None, day: date | None, today: date, *, onl
 
 
 def _replace(file: Path, text: str) -> None:
-    """Replace a file completely, or leave it unchanged."""
+    """Replace a file atomically."""
     beside = file.with_name(f"{file.name}.new")
     try:
         beside.write_text(text, encoding="utf-8")

@@ -98,7 +98,7 @@ class TomlTable:
         return list(self._raw)
 
     def text(self, key: str, *, required: bool = False, default: str = "", most: int = MAX_TEXT) -> str:
-        """Return the value of a key that must be a printable string.
+        """Return the printable string that is the value of a key.
 
         If the key is missing, return ``default``. If the value is invalid, return an empty string.
         """
@@ -111,7 +111,10 @@ class TomlTable:
         return value
 
     def number(self, key: str, *, required: bool = True) -> Fraction | None:
-        """Return the value of a key that must be a finite number; None if missing or invalid."""
+        """Return the finite number that is the value of a key.
+
+        If the value is missing or invalid, return None.
+        """
         value = self.take(key, required=required)
         if value is None:
             return None
@@ -124,7 +127,7 @@ class TomlTable:
         return Fraction(value)
 
     def whole(self, key: str, most: int, *, required: bool = True) -> int | None:
-        """Return the value of a key that must be a whole number from 1 to ``most``.
+        """Return the whole number, from 1 to ``most``, that is the value of a key.
 
         If the value is missing or invalid, return None.
         """
@@ -135,7 +138,7 @@ class TomlTable:
         return value
 
     def flag(self, key: str, *, default: bool = False) -> bool:
-        """Return the value of a key that must be true or false.
+        """Return the boolean that is the value of a key.
 
         If the value is missing or invalid, return ``default``.
         """
@@ -145,7 +148,10 @@ class TomlTable:
         return value if isinstance(value, bool) else default
 
     def choice(self, key: str, choices: type[Choice], *, required: bool) -> Choice | None:
-        """Return the value of a key that must be one of ``choices``; None if missing or invalid."""
+        """Return the member of ``choices`` that is the value of a key.
+
+        If the value is missing or invalid, return None.
+        """
         value = self.take(key, required=required)
         if value is None or (isinstance(value, str) and value in tuple(choices)):
             return None if value is None else choices(value)
@@ -153,7 +159,7 @@ class TomlTable:
         return None
 
     def window(self, key: str, default: WindowKind) -> WindowKind:
-        """Return the value of a key that must be a kind of window.
+        """Return the kind of window that is the value of a key.
 
         If the value is missing or invalid, return ``default``.
         """

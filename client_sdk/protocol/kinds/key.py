@@ -47,7 +47,7 @@ FLAG: Final[Schema] = {"type": "boolean"}
 
 
 def read_by_schema(table: TomlTable, key: "Key", _: Mapping[str, Any]) -> Any:  # noqa: ANN401 any TOML value
-    """Return the value of a key in a table; None if missing or invalid."""
+    """Return the value of a key in a table; None if the value is missing or invalid."""
     if "enum" in key.own:
         return _read_choice(table, key)
     match key.own["type"]:

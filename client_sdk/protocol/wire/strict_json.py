@@ -74,7 +74,10 @@ _STRICT = json.JSONDecoder(object_pairs_hook=_object, parse_constant=_constant)
 
 
 class Malformed(StrEnum):
-    """The reason why a body violates the wire format. The value is the code in responses."""
+    """The reason why a body violates the wire format.
+
+    The value is the code that a response contains.
+    """
 
     INVALID_JSON = "invalid_json"
     INVALID_TYPE = "invalid_type"

@@ -24,7 +24,10 @@ the collector would refuse reports for a window that has just begun on the devic
 
 
 class Refusal(StrEnum):
-    """The reason why a well-formed report cannot be counted. The value is the code in responses."""
+    """The reason why a well-formed report cannot be counted.
+
+    The value is the code that a response contains.
+    """
 
     UNKNOWN_METRIC = "unknown_metric"
     UNKNOWN_EDITION = "unknown_edition"
