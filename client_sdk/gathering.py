@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 
 class Gathering(Disclosure):
-    """The methods of `client_sdk.Telemetry` that add up answers, or call functions for answers."""
+    """The methods of `client_sdk.Telemetry` that add up answers, or obtain answers from functions."""
 
     _coins: Coins
     _recorder: Recorder
@@ -109,7 +109,7 @@ class Gathering(Disclosure):
         return self._recorder.in_time(definition, work)
 
     def provide(self, metric: str, function: Callable[[], object]) -> None:
-        """Call a function for the answer to a metric, once in each window that needs an answer.
+        """Call a function to get the answer to a metric, once in each window that needs an answer.
 
         Only the calendar decides when the function is called: immediately if the current window has
         no report yet, and within six hours after a later window begins. If the app runs in several

@@ -88,7 +88,7 @@ class Telemetry(Gathering, Consenting):
         Args:
             registry: the app's registry, or the path of its file.
             collector: the collector's URL.
-            data_dir: a directory on a local file system that only this app uses. The SDK creates
+            data_dir: a directory that only this app uses, on a local file system. The SDK creates
                 the directory and stores the ledger's file in it. If None, everything stays in
                 memory: the budget lasts as long as this object, and a child process has no ledger.
             consent: the user's consent. True covers every metric, and False covers none. A set of

@@ -146,8 +146,8 @@ class Answer:
     Attributes:
         metric: the metric's name.
         value: the true answer, or the number added to a count; True for a day of use.
-        outcome: the outcome. The outcomes ``no_consent``, ``suppressed``, ``closed``, ``stopped``,
-            ``expired`` and ``unavailable`` mean that the answer was not accepted.
+        outcome: the result of the call. The results ``no_consent``, ``suppressed``, ``closed``,
+            ``stopped``, ``expired`` and ``unavailable`` mean that the answer was not accepted.
 
     """
 
@@ -188,8 +188,8 @@ def answers(*, consent: bool | AbstractSet[str] | None = None) -> Iterator[Answe
     caller's thread; the return value is collected, and exceptions are raised.
 
     Args:
-        consent: the decision of `client_sdk.consent` within the context. None means that the
-            environment and the stored choice decide.
+        consent: the user's decision, which `client_sdk.consent` returns within the context. None
+            means that the environment and the stored choice decide.
 
     Raises:
         RuntimeError: if `record`, `count` or `active` is called within the context, and the

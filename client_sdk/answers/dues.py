@@ -91,8 +91,9 @@ def fill_in(
 ) -> None:
     """Queue a "no answer" report for each unreported charge of a metric that has ``fill_in``.
 
-    ``asked`` returns the metric for a charge's metric name, edition and window, or None if the
-    device no longer answers the metric. ``randomize`` randomizes an answer to a metric.
+    ``asked`` takes the metric name, edition and window of a charge, and returns the metric. The
+    result is None if the device no longer answers the metric. ``randomize`` randomizes an answer to
+    a metric.
     """
     for key in open_slots(connection):
         definition = asked(*key)

@@ -136,8 +136,8 @@ class Observation:
     """The features, in the registry's order, and the label that a model predicts from them.
 
     Attributes:
-        features: at least one, with different names.
-        label: yes or no, or a number.
+        features: the definitions of the features; at least one, and all names differ.
+        label: the definition of the label, which is yes or no, or a number.
     """
 
     features: tuple[ModelFeature, ...]
@@ -308,7 +308,7 @@ class Model(_OfFeatures, Ball):
     Attributes:
         observation: the features and the label.
         radius: the maximum norm of the scaled features, times `UNIT`. Longer vectors are shortened.
-        population: the expected number of devices, by which ``auto`` chooses a mechanism; None if
+        population: the expected number of devices, on which the choice of ``auto`` depends; None if
             unknown.
     """
 

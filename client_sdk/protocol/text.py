@@ -308,9 +308,9 @@ class Text(Kind):
         The integers are in ascending order, without duplicates.
 
         Raises:
-            DomainError: if the answer is not a text, or not a set, list or tuple of up to
-                ``max_items`` different texts, or if a text has an unlisted letter and `other` is
-                None.
+            DomainError: if `max_items` is 1, and the answer is not a text; if `max_items` is
+                larger, and the answer is not a set, list or tuple of up to `max_items` different
+                texts; or if a text has an unlisted letter, and `other` is None.
         """
         if self.max_items == 1:
             return [self.number_of(answer)]

@@ -64,7 +64,7 @@ class Ball(Kind):
 
     Attributes:
         length: the number of coordinates, from 1 to `MAX_LENGTH`.
-        norm: the maximum norm, exact.
+        norm: the exact maximum norm.
     """
 
     __slots__ = ()

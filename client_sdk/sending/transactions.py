@@ -100,7 +100,7 @@ def attempt(  # noqa: PLR0913 everything that an attempt uses
     ``run`` runs a function in a transaction, and ``look`` finds the upload. ``before`` is called
     after ``look``, and before the request. ``note`` is called before the outcome is applied. The
     arguments of ``note`` are the upload's id, the response, the outcome, and a sentence for
-    developers about a problem, or None if there was no problem.
+    developers about the problem. The sentence is None if there was no problem.
     """
     parcel, found = run(look)
     before()

@@ -20,7 +20,7 @@ def whole(most: int) -> Schema:
 
 
 def text(most: int = MAX_TEXT) -> Schema:
-    """Return the schema of a string of 1 to ``most`` characters that can be shown on one line."""
+    """Return the schema of a one-line string of 1 to ``most`` characters."""
     return {"type": "string", "minLength": 1, "maxLength": most, "pattern": r"^[^\u0000-\u001f\u007f]*$"}
 
 

@@ -71,7 +71,8 @@ class Verdict(NamedTuple):
 
     Attributes:
         reports: the number of reports in the upload.
-        refused: the index and reason of each report that was not counted, in ascending order.
+        refused: the index and reason of each report that was not counted, in ascending order of the
+            index.
 
     """
 
