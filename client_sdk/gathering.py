@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 
 class Gathering(Disclosure):
-    """The methods of `client_sdk.Telemetry` that add up answers, or obtain answers from functions."""
+    """The methods of `client_sdk.Telemetry` for counts, days of use, and answers from functions."""
 
     _coins: Coins
     _recorder: Recorder

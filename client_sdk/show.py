@@ -294,7 +294,10 @@ def _entry(report: Report, why: Waits, next_s: float | None) -> PendingReport:
 
 
 def open_copy(path: Path) -> sqlite3.Connection:
-    """Copy the ledger at an absolute path into memory without changing the file; open the copy."""
+    """Copy a ledger into memory, and open the copy.
+
+    ``path`` must be absolute. The ledger's file is not changed.
+    """
     if not ledger_file.exists(path):
         is_of_node = any(path.parent.glob("state.[0-9]*"))  # typescript/src/file.ts uses these names
         raise explanations.of_node(path.parent) if is_of_node else explanations.missing(path)

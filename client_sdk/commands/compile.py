@@ -210,7 +210,10 @@ def kinds_of(kind: Kind) -> tuple[str, ...]:
 
 
 def document_of(registry: Registry, target: str) -> dict[str, Any]:
-    """Return the module's content except functions. Keys that have empty values are left out."""
+    """Return the content of the module, except its functions.
+
+    Keys that have empty values are left out.
+    """
     document: dict[str, Any] = {
         "format": FORMAT,
         "target": target,

@@ -94,7 +94,7 @@ def windows_left(metric: Metric, today: date | None) -> int | None:
 
 
 def costliest_reports(registry: Asked, horizon: Horizon, today: date | None = None) -> list[MetricReports]:
-    """Return each metric's maximum number of reports, as if there were no ceilings.
+    """Return each metric's maximum number of reports, without regard to the ceilings.
 
     If a device draws n metrics per window, the result contains only the n metrics with the largest
     epsilons. No other selection of n metrics reveals more.

@@ -5,7 +5,7 @@ each group, a hash maps the text to a *cell*, an integer. The channel draws the 
 of the text. This module computes the cells of all groups, so that the encoding does not depend on
 the drawn group.
 
-A list of texts is encoded as a set of cells for each group. If the list has fewer texts than
+A list of texts is encoded as one set of cells per group. If the list has fewer texts than
 `Text.max_items`, dummies fill up the set.
 
 Before hashing, a text of at most L letters becomes an integer of L * c bits, with c bits for each

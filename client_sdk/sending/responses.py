@@ -62,7 +62,7 @@ class Rejected(NamedTuple):
 
 
 class Transient(NamedTuple):
-    """The same bytes must be sent again as an upload.
+    """The same upload must be sent again, byte for byte.
 
     Attributes:
         retry_after_s: the minimum number of seconds to wait, from 0 to `RETRY_AFTER_CEILING_S`.

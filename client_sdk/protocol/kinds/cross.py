@@ -156,8 +156,8 @@ class _Pair(Kind):
 class Cross(_Pair, Labels):
     """A pair of answers to two metrics. Each metric has a few possible answers.
 
-    If the two answers are inputs i and j of their own kinds, the pair is input i * n + j. Here, n
-    is the number of possible answers to the second metric.
+    If the first answer is input i of its kind, and the second answer is input j of its kind, the
+    pair is input i * n + j. Here, n is the number of possible answers to the second metric.
 
     Attributes:
         first: the kind of the metric that defines the groups.

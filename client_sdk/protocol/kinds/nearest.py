@@ -126,7 +126,7 @@ class Nearest(Category):
 
     @classmethod
     def from_keys(cls, table: TomlTable, values: Mapping[str, Any]) -> Kind | None:  # noqa: ARG003 used by other kinds
-        """Return the kind with the registry's prototypes."""
+        """Return the kind that has the prototypes listed in the registry."""
         prototypes = values["prototypes"]
         return cls(tuple(prototypes), tuple(prototypes.values()))
 
@@ -173,7 +173,7 @@ class Nearest(Category):
         return distances.index(min(distances))
 
     def statement(self, asked: AskedMetric, say: Sentences) -> Iterator[str]:  # noqa: ARG002 used by other kinds
-        """Yield a sentence for users: the answer is the label of the nearest prototype."""
+        """Yield a sentence that tells users that a device reports only the nearest label."""
         yield say("statement.nearest", labels=self.size)
 
     @property
