@@ -59,8 +59,8 @@ class Consenting(Disclosure):
         True
 
         Raises:
-            LedgerError: if `consent` is set, for the same reasons as in `forget`. The new consent
-                applies despite the error.
+            LedgerError: if setting `consent` fails, for the same reasons as in `forget`. The new
+                consent applies despite the error.
             TypeError: if `consent` is set to a value that is neither a bool nor a set of strings.
             ValueError: if consent is given again after `forget`, or if a run that has already begun
                 is to be suppressed. Create a new `Telemetry` instead.

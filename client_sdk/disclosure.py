@@ -1,4 +1,4 @@
-"""The methods of `Telemetry` that send reports, and show reports, spent budget and problems.
+"""The methods of `Telemetry` that send reports, and show reports, the spent budget and problems.
 
 The methods in this module never handle answers, and handle reports only after the reports were
 sent.

@@ -120,7 +120,7 @@ class Gathering(Disclosure):
 
         The report is sent at the same instant whatever the function does. The function fails if it
         returns None, raises an exception, or takes more than 5 s. The SDK then reports "no answer"
-        for a metric with ``fill_in``, and otherwise a random answer. Only the type of an exception
+        if the metric has ``fill_in``, and otherwise a random answer. Only the type of an exception
         is logged. If the user has not agreed, or after `forget` or `close`, no function is called
         and nothing is recorded.
 

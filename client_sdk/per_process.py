@@ -1,4 +1,6 @@
-"""Creates the objects that a child process needs anew: threads and connections.
+"""Creates the objects that a child process does not inherit from its parent.
+
+These objects are threads and connections.
 
 When the interpreter exits, this module ends these objects while daemon threads still run.
 """

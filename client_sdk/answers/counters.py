@@ -211,7 +211,7 @@ NO_EDITION: Final = ""
 
 
 def mark_day(connection: sqlite3.Connection, definition: Metric, instant_s: float) -> None:
-    """Store the day that contains an instant as a day of use."""
+    """Store a day of use: the day that contains an instant."""
     day = Window.at(WindowKind.DAY, instant_s).text
     connection.execute("INSERT OR IGNORE INTO counts VALUES (?, ?, ?, 1)", (definition.name, NO_EDITION, day))
 

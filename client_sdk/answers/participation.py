@@ -142,7 +142,7 @@ def _stratum_length(
 
 
 def _starts_at(window: Window, windows: int) -> int:
-    """Return when the window begins that is ``windows`` windows after ``window``.
+    """Return the start of the window that is ``windows`` windows after ``window``.
 
     Returns `NEVER_S` if that window is beyond the last valid date.
     """

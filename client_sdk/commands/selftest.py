@@ -114,7 +114,7 @@ def _named(failed: list[str]) -> str:
 
 
 def _about(folder: Path) -> str:
-    """Return the versions of the SDK, Python, platform and SQLite, and the file system's type."""
+    """Return a line about the SDK, Python, the platform, SQLite and the file system."""
     try:
         number = version("hearsay-ldp-client")
     except PackageNotFoundError:  # the SDK was copied into an app

@@ -55,7 +55,7 @@ class Clock:
 
 
 def check_sane(clock_s: float) -> None:
-    """Raise `ClockError` if no collector accepts reports from the windows that contain a time."""
+    """Raise `ClockError` if no collector accepts reports for windows that contain ``clock_s``."""
     try:
         for kind in WindowKind:
             Window.parse(Window.at(kind, clock_s).text)

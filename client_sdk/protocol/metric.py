@@ -36,7 +36,7 @@ class Metric:
         window: the length of a window; a device sends at most one report per window.
         owner: the person or team responsible for the metric; may be empty.
         expires: the last day on which a window may begin. Devices answer until the end of the last
-            window that has begun. None if the metric does not expire.
+            window that begins on or before this day. None if the metric does not expire.
         fill: the answer to report if nothing was recorded in a window; None to report nothing.
         has_no_answer: whether the channel's last input means that nothing was recorded in a window.
         persist: whether a window's running count, or the days of use, are stored on disk.

@@ -85,7 +85,7 @@ class ModelFeature:
 
     @property
     def cells(self) -> int:
-        """The number of parts: the bins of a number's range, or the values of another feature."""
+        """The number of parts: the number of bins for a number, otherwise the number of values."""
         return self.bins if isinstance(self.kind, Number) else self.kind.size
 
     @property

@@ -126,9 +126,9 @@ class Uploader:
         If there are no new reports, send one upload again before its planned time.
 
         Delays that the collector has requested still apply. The random pause between an upload and
-        the retry of another upload applies, too. A flush waits for its own requests, but not for a
-        later planned time. The flush ends as soon as nothing more can be sent now, or after
-        ``timeout_s`` seconds.
+        the retry of another upload applies, too. A flush waits for its own requests, but not for
+        requests that are planned for later. The flush ends as soon as nothing more can be sent now,
+        or after ``timeout_s`` seconds.
         """
         with self._changed:
             self._state = _State.WAITING

@@ -182,10 +182,10 @@ def read_metric(  # noqa: PLR0913, PLR0917 the values on which a metric depends
 
     If there are mistakes, they are added to the table, and the result is None.
 
-    ``owner`` and the budget's window apply to a metric that sets no owner or window. ``strata``
-    contains the registry's public variables. ``others`` contains the kinds of all metrics read so
-    far, by the metric's name; the kind is None if the metric has mistakes. A metric that has the
-    key ``cross`` combines two of these metrics.
+    If a metric sets no owner, ``owner`` applies. If a metric sets no window, the budget's window
+    applies. ``strata`` contains the registry's public variables. ``others`` contains the kinds of
+    all metrics read so far, by the metric's name; the kind is None if the metric has mistakes. A
+    metric that has the key ``cross`` combines two of these metrics.
     """
     if not METRIC_NAME.fullmatch(name):
         table.mistake("", "must have a name of 1 to 64 characters from a-z, 0-9 and _, starting with a letter")
@@ -335,7 +335,7 @@ def _are_values(values: object) -> bool:
 
 
 def read_strata(table: TomlTable, variables: Variables) -> tuple[str, ...]:
-    """Return the names of a metric's strata: one for each combination of variables' values."""
+    """Return the names of a metric's strata: one for each combination of the variables' values."""
     names = table.take("strata")
     if names is None:
         return ()

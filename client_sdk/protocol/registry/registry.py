@@ -1,4 +1,4 @@
-"""The registry: a TOML file that defines all metrics for app, collector and estimator.
+"""The registry: a TOML file that defines all metrics for the app, collector and estimator.
 
 The registry is the only source of definitions. No server can change the definitions that a device
 uses. The parser is strict. For every mistake, the parser reports the metric and the key.
