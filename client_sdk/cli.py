@@ -68,7 +68,6 @@ def main(argv: Sequence[str] | None = None) -> ExitStatus:
 
 
 def _end(outcome: Outcome) -> ExitStatus:
-    """Print the outcome of a registry command; return the exit status."""
     sys.stderr.writelines(f"{problem}\n" for problem in outcome.problems)
     return _print(outcome.text.splitlines()) or (ExitStatus.FAILED if outcome.problems else ExitStatus.DONE)
 

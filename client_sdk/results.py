@@ -288,7 +288,9 @@ def warn(message: str, *arguments: object) -> None:
 
 
 class Suppression(Enum):
-    """The consent while telemetry is suppressed, for example by an environment variable.
+    """The value of the user's consent while telemetry is suppressed.
+
+    For example, an environment variable can suppress telemetry.
 
     Nothing is then recorded, stored, sent or deleted.
     """

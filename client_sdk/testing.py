@@ -88,7 +88,10 @@ class KeptUploads:
 
     @property
     def reports(self) -> list[Report]:
-        """Every report in the uploads, perturbed as a collector would get it."""
+        """Every report in the uploads.
+
+        The reports are perturbed, as a collector would receive them.
+        """
         return [report for body in self.bodies for report in read_upload(body).reports]
 
     def post(self, body: bytes) -> Reply | None:
@@ -223,7 +226,7 @@ def call_due(telemetry: Telemetry) -> None:
 
 
 def _call_at_once(telemetry: Telemetry, metric: str, function: Callable[[], object]) -> None:
-    """Replace `Telemetry.provide`: call the function immediately."""
+    """Call the function immediately. This function replaces `Telemetry.provide` in tests."""
     telemetry.record(metric, function())
 
 

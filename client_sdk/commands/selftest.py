@@ -114,7 +114,6 @@ def _named(failed: list[str]) -> str:
 
 
 def _about(folder: Path) -> str:
-    """Return a line about the SDK, Python, the platform, SQLite and the file system."""
     try:
         number = version("hearsay-ldp-client")
     except PackageNotFoundError:  # the SDK was copied into an app

@@ -179,7 +179,6 @@ def _how(registry: Registry, totals: dict[Horizon, str], say: Sentences) -> Iter
 
 
 def _purposes(registry: Registry, say: Sentences) -> Iterator[str]:
-    """If any metric has a purpose that the user must agree to, yield the section on consent."""
     names: dict[str, list[str]] = {}
     for name, metric in registry.metrics.items():
         names.setdefault(_agreed(sorted(map(escaped, metric.consent)), say), []).append(
@@ -282,7 +281,6 @@ def _together(budget: Budget, totals: dict[Horizon, str], say: Sentences) -> Ite
 
 
 def _read_and_erase(budget: Budget, say: Sentences) -> Iterator[str]:
-    """Yield lines about showing reports, erasing reports, and what remains on the device."""
     read, erase = (f"    {command}\n" for command in COMMANDS)
     yield f"## {say('statement.erase.title')}\n"
     yield from (_paragraph(say("statement.erase.list")), read, _paragraph(say("statement.erase.how")), erase)

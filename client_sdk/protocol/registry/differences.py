@@ -118,7 +118,6 @@ def changes(old: Metric, new: Metric) -> Iterator[str]:
 
 
 def _of_key(key: str, before: object, after: object) -> Iterator[str]:
-    """Yield clauses that describe how one key of a definition has changed."""
     if before == after:
         return
     if isinstance(before, list | tuple) and isinstance(after, list | tuple):

@@ -136,7 +136,6 @@ def _sentence(budget: Budget, ceiling: Ceiling, most: int, when: WindowKind, ter
 
 
 def _answers_within(most: int, terms: _Terms) -> int:
-    """Return the maximum number of metrics that ``most`` can pay for."""
     return sum(total <= most for total in accumulate(sorted(term.amount for term in terms)))
 
 

@@ -286,7 +286,10 @@ def registry_of(given: Registry | str | Path) -> Registry:
 
 @lru_cache(maxsize=1)
 def _parsed_once(text: str, name: str) -> Registry:
-    """Return the registry in a file's text, cached for commands that read the file twice."""
+    """Return the registry in a file's text.
+
+    The result is cached for commands that read the file twice.
+    """
     return Registry.parse_file(text, name)
 
 
