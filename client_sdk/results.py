@@ -290,9 +290,8 @@ def warn(message: str, *arguments: object) -> None:
 class Suppression(Enum):
     """The value of the user's consent while telemetry is suppressed.
 
-    For example, an environment variable can suppress telemetry.
-
-    Nothing is then recorded, stored, sent or deleted.
+    While telemetry is suppressed, for example by an environment variable, nothing is recorded,
+    stored, sent or deleted.
     """
 
     SUPPRESSED = "suppressed"

@@ -406,7 +406,10 @@ def hold(told: Connection, path: Path) -> None:
 
 
 def write(told: Connection, path: Path, numbers: range) -> None:
-    """In a child process, commit reports. After each commit, send the report's number."""
+    """In a child process, commit reports.
+
+    After each commit, send the report's number to the parent process.
+    """
     if any(_is_open(path, descriptor) for descriptor in range(DESCRIPTORS)):
         told.send(_BrokenError("a child process inherited the open ledger, whose locks it would break"))
         return

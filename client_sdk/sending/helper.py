@@ -77,7 +77,10 @@ class Helper(NamedTuple):
 
 
 def end(path: Path) -> None:
-    """End the helper of a ledger. An interrupted upload is sent again later, but counts once."""
+    """End the helper of a ledger.
+
+    An interrupted upload is sent again later, but is counted only once.
+    """
     detached.end(_lock_of(path))
 
 
