@@ -130,7 +130,10 @@ class Processes:
             process.ledger_thread.close(LEDGER_DEADLINE_S, self._last(process))
 
     def exit(self) -> None:
-        """Finish at the program's exit. If there is a helper, leave the waiting reports to it."""
+        """End this process's threads at the program's exit.
+
+        If there is a helper, leave the waiting reports to it.
+        """
         self.finish()
         if self._helper is not None and self._schedule.agreement.consent and self._leaves_soon:
             self._helper.start()

@@ -276,7 +276,10 @@ def _read_label(table: TomlTable, key: Key, _: Mapping[str, Any]) -> Boolean | N
 
 
 class _OfFeatures(Kind):
-    """The base class of both encodings. An answer maps the features and the label to values."""
+    """The base class of the two encodings, `Model` and `CrossedModel`.
+
+    An answer maps the features and the label to values.
+    """
 
     __slots__ = ()
 

@@ -1,4 +1,6 @@
-"""The kind ``vector``: the answer is a vector, such as an embedding. The mean is estimated.
+"""The kind ``vector``: the answer is a vector, such as an embedding.
+
+The mean of the vectors on all devices is estimated.
 
 A vector is encoded as integers that are the same on every machine. Each number is converted to the
 nearest 64-bit float, divided by ``norm``, and rounded half to even to a multiple of 2**-20.

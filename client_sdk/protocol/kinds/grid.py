@@ -92,7 +92,7 @@ class Grid(Kind):
         return self.low + (self.high - self.low) * self.position(answer)
 
     def encode(self, answer: object, inputs: int, coins: Coins) -> int:
-        """Return the grid point for an answer. Always draw exactly one coin."""
+        """Return the grid point to which an answer is rounded. Always draw exactly one coin."""
         point, numerator = self._rounded(answer, inputs)
         return point + coins.bernoulli(numerator)
 

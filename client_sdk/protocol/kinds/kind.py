@@ -232,7 +232,7 @@ class Kind(ABC):
         return coins.below(inputs)
 
     def fitted(self, table: TomlTable, epsilon: RequestedEpsilon, mechanism: str) -> Kind:  # noqa: ARG002 used by some kinds
-        """Return the kind, adapted to an epsilon and a mechanism. Add any mistake to the table."""
+        """Return this kind, adapted to an epsilon and a mechanism. Add any mistake to the table."""
         return self
 
     def fill(self, table: TomlTable, value: Fraction | None) -> Fill | None:  # noqa: ARG002 used by kinds of numbers

@@ -198,7 +198,9 @@ class _Numeric(Grid):
 
 @dataclass(frozen=True, slots=True)
 class Number(_Numeric):
-    """A number from ``low`` to ``high``. Its mean, distribution or quantiles are estimated.
+    """A number from ``low`` to ``high``.
+
+    The mean, distribution or quantiles of the numbers on all devices are estimated.
 
     If ``clip`` is true, the statistic describes the clipped numbers. Otherwise, a number outside
     the range is invalid.
@@ -386,7 +388,7 @@ class Count(_Whole):
 
     @classmethod
     def from_keys(cls, table: TomlTable, values: Mapping[str, Any]) -> Kind | None:  # noqa: ARG003 used by other kinds
-        """Return the kind of a count."""
+        """Return the `Count` that the keys define."""
         return cls(Fraction(values["max"]), values["statistic"], clip=values["clip"] is not False)
 
     @property
@@ -425,7 +427,7 @@ class Activity(_Whole):
 
     @classmethod
     def from_keys(cls, table: TomlTable, values: Mapping[str, Any]) -> Kind | None:  # noqa: ARG003 used by other kinds
-        """Return the kind for days of use."""
+        """Return the `Activity` that the keys define."""
         return cls(Fraction(values["days"]), values["statistic"])
 
     @property

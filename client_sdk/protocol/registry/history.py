@@ -37,7 +37,8 @@ class Release(NamedTuple):
     Attributes:
         day: the day of the release.
         registry: the released registry.
-        line: the first line of the release in the history; 0 if the history lacks the release.
+        line: the number of the release's first line in the history; 0 if the history lacks the
+            release.
     """
 
     day: date

@@ -78,7 +78,7 @@ def too_revealing(registry: Asked) -> list[Metric]:
 def reveals_too_much_a_year(registry: Asked) -> bool:
     """Whether the reports of a year can exceed the limit on epsilon.
 
-    The result is for a device that keeps its storage.
+    The result applies to a device that keeps its storage.
     """
     return _kept_year(registry) > YEAR_NANOS
 

@@ -34,10 +34,10 @@ _STEPS = {"[": 1, "{": 1, "]": -1, "}": -1}
 
 
 def line_of(place: str, lines: Mapping[str, int]) -> int:
-    """Return the line of a key, such as ``metric.os.epsilon``.
+    """Return the line number of a key, such as ``metric.os.epsilon``.
 
-    If this line is unknown, return the line of the innermost table that contains the key and whose
-    line is known.
+    If this number is unknown, return the line number of the innermost table that contains the key
+    and whose line number is known.
     """
     while place and place not in lines:
         place = place.rpartition(".")[0]
@@ -45,7 +45,7 @@ def line_of(place: str, lines: Mapping[str, int]) -> int:
 
 
 def lines_of(text: str) -> dict[str, int]:
-    """Return the first line of each table and key in a TOML text, keyed by place.
+    """Return the number of the first line of each table and key in a TOML text, keyed by place.
 
     The places in a list of tables, ``[[release]]``, are ``release.1``, ``release.2`` and so on.
     """
@@ -70,7 +70,7 @@ def lines_of(text: str) -> dict[str, int]:
 
 
 def _statements(text: str) -> Iterator[tuple[int, str]]:
-    """Yield the first line and the text of each statement."""
+    """Yield each statement: the number of its first line, and its text."""
     line, begin, depth = 1, 0, 0
     for mark in re.finditer(_MARKS, f"{text}\n"):
         depth += _STEPS.get(mark[0], 0)
