@@ -1,7 +1,4 @@
-"""Records randomized answers in the ledger within a time limit.
-
-This module never receives a true answer.
-"""
+"""Records randomized answers in the ledger in time. No true answer reaches this module."""
 
 from __future__ import annotations
 
@@ -47,10 +44,7 @@ class Recorder:
         self._clock = clock
 
     def read_secret(self) -> Secret:
-        """Return the device's secret.
-
-        Raise a `LedgerError` if the ledger does not respond within `SECRET_DEADLINE_S`.
-        """
+        """Return the device's secret. Raise a `LedgerError` after `SECRET_DEADLINE_S`."""
         ledger_thread = self._processes.current.ledger_thread
         return ledger_thread.run(self._schedule.learn_secret, SECRET_DEADLINE_S, begin=READ)
 
@@ -66,10 +60,7 @@ class Recorder:
         return self.conclude(self.in_time(definition, work, waited_s))
 
     def conclude(self, recorded: Recorded) -> Recorded:
-        """Return the outcome of recording an answer.
-
-        If the answer was lost, count the loss.
-        """
+        """Return the outcome of recording an answer. If the answer was lost, count the loss."""
         process = self._processes.current
         if process.losses.add(recorded):
             with contextlib.suppress(LedgerError):
@@ -77,10 +68,7 @@ class Recorder:
         return recorded
 
     def in_time(self, definition: Metric, work: _Work, waited_s: float = 0.0) -> Recorded:
-        """Do work in the ledger thread within the time limit, and return the outcome.
-
-        No error is raised.
-        """
+        """Do work in the ledger thread in time. Return the outcome, and never raise."""
         process = self._processes.current
         try:
             clock_s = self._clock.instant()

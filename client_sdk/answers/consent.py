@@ -37,10 +37,7 @@ def consent_of(value: object) -> Consent:
 
 
 def covers(consent: Consent, metric: Metric | None) -> bool:
-    """Whether a consent covers a metric.
-
-    ``metric`` is None for a name that no registry defines.
-    """
+    """Whether a consent covers a metric. ``metric`` is None if no registry defines its name."""
     if not isinstance(consent, frozenset):
         return bool(consent)
     return metric is not None and bool(metric.consent) and metric.consent <= consent
@@ -75,10 +72,7 @@ class Agreement:
         self.declined = decided.declined if isinstance(decided, Decision) else frozenset()
 
     def is_covered(self, name: str, consent: Consent | None = None) -> bool:
-        """Whether a consent covers a metric.
-
-        If ``consent`` is None, the current consent is checked.
-        """
+        """Whether a consent covers a metric. If ``consent`` is None, check the current consent."""
         definition = self._registry.metrics.get(name) or self._former.get(name)
         return name not in self.declined and covers(self.consent if consent is None else consent, definition)
 

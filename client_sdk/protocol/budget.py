@@ -96,10 +96,7 @@ class Budget(NamedTuple):
 
     @property
     def least_ceiling_nanos(self) -> int:
-        """The lowest ceiling on epsilon, in billionths.
-
-        No single report may cost more than this ceiling.
-        """
+        """The lowest ceiling on epsilon, in billionths. No report may cost more than this."""
         return min(most for ceiling, most in self.ceilings.items() if ceiling is not Ceiling.DELTA)
 
     def exceeded(self, spent: Spent, cost: Cost) -> list[Ceiling]:

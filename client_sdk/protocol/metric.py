@@ -128,10 +128,7 @@ class Metric:
         return replace(self, stratum=next((name for name in self.strata if own.issuperset(name.split(", "))), ""))
 
     def encode(self, answer: object, coins: Coins) -> Any:  # noqa: ANN401 an input is a symbol or a vector
-        """Return the channel's input for a true answer.
-
-        Raises the same errors as `read`.
-        """
+        """Return the channel's input for a true answer. Raises the same errors as `read`."""
         if answer is None and self.has_no_answer:
             return self.channel.inputs - 1
         return self.read(self.kind.encode, answer, self.channel.inputs, coins)
