@@ -74,7 +74,7 @@ def score(seed: int, seconds: float, commit: str, results: Sequence[Mapping[str,
     equivalent = len(left) - len(differ)
     low, high = wilson(len(results) - len(left), len(results) - equivalent)
     share = (len(results) - len(left)) / (len(results) - equivalent)
-    text += f"\n{equivalent} survivors are equivalent to the right line:\n"
+    text += f"\n{equivalent} survivors are equivalent to the unchanged code:\n"
     text += "[their list](../../tools/mutants/survivors.toml) says why. Of all other mutants,\n"
     text += f"{share:.1%} are killed (95% interval {low:.1%} to {high:.1%}). These survive:\n"
     text += "\n| survivor | why no test refuses it |\n| --- | --- |\n"
