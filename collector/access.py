@@ -135,7 +135,7 @@ Without this error, removing the last upload key could open uploads to everybody
 """
 
 
-ABOVE_KEYS = "applies to the whole file: move it above the first [[key]], because TOML puts lines below into its table"
+ABOVE_KEYS = "applies to the whole file: move it above the first [[key]], as lines below [[key]] belong to that key"
 """The error for a file that sets ``uploads`` inside a ``[[key]]`` table."""
 
 READ_ONLY, UPLOADING_ONLY = (

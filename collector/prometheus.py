@@ -53,7 +53,7 @@ _COUNTERS = (
     (
         REPORTS,
         "hearsay_reports",
-        "Perturbed reports in these uploads, without duplicates: accepted, or the reason for the refusal.",
+        "Perturbed reports in uploads with a verdict, without duplicates: accepted, or the reason for the refusal.",
         "verdict",
     ),
     (PROBLEMS, "hearsay_problems", "Problem responses by code, including those for single uploads of a batch.", "code"),
@@ -63,7 +63,7 @@ _RELAY_COUNTERS = (
     (
         RELAYED,
         "hearsay_relay_uploads",
-        "Uploads in batches, with or without an answer. Uploads per batch are the uploads that are mixed together.",
+        "Uploads in batches, with or without an answer. The relay mixes the uploads of one batch.",
         "outcome",
     ),
     (

@@ -77,7 +77,7 @@ def _variables() -> Schema:
 def _events() -> Schema:
     return {
         "type": "object",
-        "description": "the event on a day, which reports show",
+        "description": "an event on this day, which charts show",
         "propertyNames": {"pattern": "^[0-9]{4}-[0-9]{2}-[0-9]{2}$"},
         "additionalProperties": closed({"title": _described(text(MAX_TITLE), "a short description of the event")}, 1),
     }

@@ -86,7 +86,7 @@ def read_cross(table: TomlTable, raw: object, others: Mapping[str, Kind | None])
         return _with_cells(table, MeanByGroup(first, second, names), 2 * first.size, ends, 2)
     if isinstance(first, Crossed) and second is not None and second.statistic:
         table.mistake(
-            "cross", 'must name as its second metric a number or a count with statistic = "mean", and without scale'
+            "cross", 'must name as its second metric a number or a count that has statistic = "mean" and no scale'
         )
         return None
     table.mistake("cross", f"must name two different metrics of this registry: {_CROSSED}")

@@ -222,7 +222,9 @@ class Number(_Numeric):
         SCALE._replace(read=_read_scale),
     )
     refused: ClassVar[Mapping[str, str]] = refused("unit", "fill_value")
-    unshared: ClassVar[str] = 'reports a cell; use statistic = "quantiles" with thresholds, or mechanism = "auto"'
+    unshared: ClassVar[str] = (
+        'reports only a part of the range; use statistic = "quantiles" with thresholds, or mechanism = "auto"'
+    )
 
     low: Fraction
     high: Fraction

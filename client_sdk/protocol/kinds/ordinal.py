@@ -19,7 +19,7 @@ from client_sdk.protocol.toml_table import TomlTable
 def _read_mean(table: TomlTable, key: Key, _: Mapping[str, Any]) -> str | None:
     statistic = table.text(key.name)
     if statistic and statistic != "mean":
-        table.mistake(key.name, 'must be "mean" for an ordinal; remove it to estimate the share of each value, too')
+        table.mistake(key.name, 'must be "mean" for an ordinal; remove it to estimate the mean and all shares')
     return statistic or None
 
 

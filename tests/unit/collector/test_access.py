@@ -98,7 +98,7 @@ MISTAKES = [
     ),
     (
         key_entry("a", "read", OLD, 'uploads = "open"'),
-        r"^key\[1\]\.uploads: applies to the whole file: move it above the first \[\[key\]\], because TOML",
+        r"^key\[1\]\.uploads: applies to the whole file: move it above the first \[\[key\]\], as lines",
     ),
     (key_entry("a", "admin", OLD, 'uploads = "open"'), r"key\[1\]\.uploads: applies to the whole file"),
     (key_entry("a", "read", OLD, "metrics = []"), "metrics: must be a list of names"),

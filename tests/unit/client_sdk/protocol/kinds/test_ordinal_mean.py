@@ -71,7 +71,7 @@ def test_what_it_cannot_be_is_named() -> None:
     for key, value in (("fill_in", True), ("unit", "stars"), ("utility", Toml("[[0, 1], [1, 0]]")), ("persist", True)):
         assert list(mistakes(m=MOOD | {key: value})) == [f"metric.m.{key}"]
     said = mistakes(m=MOOD | {"statistic": "distribution"})["metric.m.statistic"]
-    assert said == 'must be "mean" for an ordinal; remove it to estimate the share of each value, too'
+    assert said == 'must be "mean" for an ordinal; remove it to estimate the mean and all shares'
     for mechanism, advice in (("exponential", "remove statistic"), ("square-wave", "use one that does")):
         assert advice in mistakes(m=MOOD | {"mechanism": mechanism})["metric.m.mechanism"]
     shares = without(MOOD, "statistic")
