@@ -166,7 +166,7 @@ def excess() -> str:
     values, epsilon, ours, least = max(rows, key=lambda row: float(row[2]) / float(row[3]))[:4]
     above = float(ours) / float(least) - 1
     return (
-        f"In the table of this plot, our error exceeds the smallest by at most {above:.1%}, namely at\n"
+        f"In the data of this plot, our error exceeds the smallest possible one by at most {above:.1%}, namely at\n"
         f"{int(values):,} values and epsilon {epsilon}.\n"
     )
 
