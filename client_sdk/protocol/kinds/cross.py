@@ -59,7 +59,9 @@ LEAST_POINTS: Final = 2
 MEAN: Final = ("mean", "")
 """A number can be in a pair only with this statistic and this scale. The empty scale is linear."""
 
-_CROSSED: Final = "first a boolean, category or ordinal (the groups), then another of these or a number with a mean"
+_CROSSED: Final = (
+    "first a boolean, category or ordinal (the groups), then another of these or a number whose mean is estimated"
+)
 
 
 def read_cross(table: TomlTable, raw: object, others: Mapping[str, Kind | None]) -> Kind | None:

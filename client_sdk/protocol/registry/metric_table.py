@@ -100,7 +100,8 @@ KEYS: Final[Mapping[str, Key]] = {
         Key(
             "cross",
             listing({"type": "string"}, 2, 2),
-            "used instead of kind: two other questions to answer together; the second may be a number with a mean",
+            "used instead of kind: two other questions to answer together; the second may be a number whose mean is "
+            "estimated",
             required=False,
         ),
         Key("title", text(MAX_TITLE), "a name for people, shown in place of the key", required=False),
