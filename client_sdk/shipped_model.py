@@ -31,7 +31,7 @@ yes or no."""
 
 
 class ShippedModelError(HearsayError):
-    """The file of a model cannot be used. The message contains the reason and advice."""
+    """The model file cannot be used. The message contains the reason and advice."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -45,7 +45,7 @@ def whole_file(path: Path) -> Iterator[IO[bytes]]:
 
 
 def _put_on_disk(folder: Path) -> None:
-    """Sync a folder to disk. The renaming of a file in the folder is then permanent."""
+    """Sync a folder to disk, so that renamed files keep their new names after a crash."""
     opened = os.open(folder, os.O_RDONLY)
     try:
         os.fsync(opened)

@@ -269,7 +269,7 @@ def as_model_file(report: EstimateReport, registry: Registry, name: str) -> str:
 
 
 def read_model_file(path: str | PathLike[str]) -> ModelFile:
-    """Read the file of a model.
+    """Read a model file.
 
     Raise `ReportError` if the file cannot be read, is not a model's file, or has a schema number
     that this version cannot read.

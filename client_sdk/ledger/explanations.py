@@ -69,10 +69,10 @@ def copied(path: Path) -> LedgerError:
 
 
 def inherited(path: Path) -> LedgerError:
-    """Return the error for a child process if the parent had the file open during the fork."""
+    """Return the error for a child process whose parent had the file open during the fork."""
     return LedgerError(f"{path} was open when this process was forked; start processes with spawn instead of fork")
 
 
 def in_memory() -> LedgerError:
-    """Return the error for a child process if the parent's ledger is in memory."""
+    """Return the error for a child process whose parent has its ledger in memory."""
     return LedgerError("a ledger in memory belongs to one process; pass data_dir to record in child processes")

@@ -1,4 +1,4 @@
-"""The queue of reports that were never sent, and the outcomes of reports that were sent."""
+"""The queue of reports that wait to be sent, and the outcomes of sent reports."""
 
 from __future__ import annotations
 

@@ -104,7 +104,7 @@ def clusters_of_histogram(histogram: Histogram, counts: Counts, fit: Fit) -> Clu
 def clusters_of_values(
     points: Floats | None, labels: Sequence[Label], inverse: Inverse, counts: Counts, likeliest: Floats
 ) -> Clusters | None:
-    """Return the clusters of answers that are scale steps, counts or pairs.
+    """Return the clusters of the answers to a scale, a count or a pair of questions.
 
     Args:
         points: the coordinates of the answers, shape (k, d). None if answers have no coordinates.

@@ -162,8 +162,8 @@ FINE, COARSE = 64, 12
 """The maximum number of bins of a feature: `FINE` for a feature alone, `COARSE` within a pair."""
 
 LEAST_FOR_PAIRS = 16
-"""The minimum number of observations of each answer. With fewer, scores of pairs are not
-learned.
+"""The minimum number of observations of each answer for learning likelihood ratios of pairs of
+features. With fewer observations, only single features are used.
 """
 
 WIDEST_TABLE = 2**12

@@ -168,8 +168,8 @@ def months(metric: Metric, answers: Sequence[NamedAnswer], lives: Sequence[Life]
     Args:
         metric: the metric.
         answers: the answers, from `extremes`.
-        lives: for each answer, a life with this answer in every window.
-        paid: the number of windows that the lifetime ceiling pays for, at most `MONTH`.
+        lives: for each answer, a `Life` of a device with this answer in every window.
+        paid: the number of windows in which the lifetime ceiling allows a report, at most `MONTH`.
     """
     first, second, *between = answers
     names = (first.name, second.name)

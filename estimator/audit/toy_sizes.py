@@ -177,7 +177,7 @@ class Script:
 
 
 def text_proof(metric: Metric, request: RequestedLoss | None, after_law: Callable[[int], object]) -> Proof:
-    """Return the proof for a report on a metric whose answers are texts.
+    """Prove the epsilon of a report on a metric whose answers are texts, with small parameters.
 
     Raises:
         AuditError: if the SDK cannot be enumerated.

@@ -77,7 +77,7 @@ class WholeRange(click.IntRange):
     """The type of an argument that is a whole number within bounds."""
 
     def convert(self, value: str | int, param: click.Parameter | None, ctx: click.Context | None) -> int:
-        """Return the number. A text that is not a whole number within bounds is a usage error."""
+        """Return the number. Raise a usage error unless it is a whole number within bounds."""
         try:
             return int(super().convert(value, param, ctx))  # type: ignore[arg-type] # its stub does not allow texts
         except click.BadParameter:

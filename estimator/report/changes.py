@@ -230,7 +230,7 @@ class Compared:
     def found(self, corrected: Floats) -> Iterator[Change]:
         """Yield the figures that changed or may have changed.
 
-        For answers of yes and no, the share of no is left out.
+        If the answers are yes and no, only the share of "yes" is tested.
 
         ``corrected`` contains the p-values, corrected for all comparisons.
         """

@@ -87,9 +87,9 @@ class QuantileChanges:
         estimates: the estimates of the quantiles in each window, shape (windows, quantiles).
         tested: the weighted sums of the tested shares. A sum becomes 0 unless the interval of the
             quantile's change lies on the same side of 0 as the sum. The interval of a sum is
-            infinitely wide if some window has too few reports for a normal interval.
-        known: the computed intervals of all quantiles, by the weights of the windows. Copies of
-            this object share the intervals, because the computation is slow.
+            infinitely wide if some window has too few reports for the normal approximation.
+        known: the intervals computed so far, for all quantiles. The keys are the weights of the
+            windows. Copies of this object share ``known``, because the computation is slow.
 
     """
 

@@ -54,10 +54,11 @@ def test_the_demo_prints_truth_beside_estimate_and_cleans_up(tmp_path: Path, sho
 def test_the_commands_of_its_page_read_the_tallies_of_all_years(tmp_path: Path) -> None:
     health = tmp_path / "examples" / "health"
     shutil.copytree(DEMO.parent, health)
-    first, second = (block.text for block in blocks(DEMO.with_name("README.md")) if block.language == "sh")
+    first, second, plan = (block.text for block in blocks(DEMO.with_name("README.md")) if block.language == "sh")
     with reading(health) as reader:
         printed = reader.run(first.partition("cd examples/health\n")[2])
         reader.run(second)
+        assert "5,600 devices" in reader.run(plan)
     assert "self_rated_health: The most common answer is" in printed
     assert (tmp_path / "build" / "reports" / "index.html").is_file()
     assert len(list((tmp_path / "build" / "reports").glob("2026-11-*/report.html"))) == 5

@@ -58,7 +58,10 @@ class SquareWave(Channel):
 
     @classmethod
     def within(cls, epsilon: RequestedEpsilon, points: int = POINTS, most: int = COIN_SCALE) -> Self:
-        """Return the channel with the best band and the largest weights within ``epsilon``."""
+        """Return the channel with the width `best_width`, and epsilon at most the requested one.
+
+        Weights are as large as possible, so that rounding them costs little accuracy.
+        """
         odds, width = epsilon.odds, best_width(points, epsilon.odds)
         light = int(most / (width * odds + points - 1))
         if light < 1:

@@ -26,8 +26,9 @@ The pattern is compiled only after a mistake, because importing the SDK must sta
 """
 
 LEVELS = 8
-"""The number of levels of nested keys that are searched, because a header may have thousands of
-parts. Errors name no deeper key.
+"""The maximum depth to which nested keys are searched. Errors name no deeper key.
+
+There is a maximum because the header of a table may have thousands of parts.
 """
 
 _STEPS = {"[": 1, "{": 1, "]": -1, "}": -1}
