@@ -134,7 +134,7 @@ def test_a_value_that_no_feature_has_is_refused_and_not_told(tmp_path: Path, nam
 def test_the_page_has_every_field(tmp_path: Path) -> None:
     run(tmp_path, line("crosses", "2026-01-01", 60), model="crosses")
     page = (Path(__file__).parents[4] / "docs" / "reference" / "reports.md").read_text(encoding="utf-8")
-    rows = re.findall(r"^\| `(\w+)`", page.partition("\n## The file of a model\n")[2], re.MULTILINE)
+    rows = re.findall(r"^\| `(\w+)`", page.partition("\n## The model file\n")[2], re.MULTILINE)
     assert rows == list(json.loads((tmp_path / "model.json").read_text()))
 
 
