@@ -33,7 +33,7 @@ from collector.store import keys
 from collector.store.redis_store import RedisStore
 from collector.store.store_protocol import CountedUpload
 from tests.support.services.accounting import REGISTRY_TEXT, Account, Cell, cells_of
-from tests.support.services.cluster import Node
+from tests.support.services.cluster import Node, flags_by_name
 from tests.support.services.collecting import REGISTRY, TODAY, judged, of_shard
 from tests.support.services.packets import AS_IT_SHOULD_BE
 from tests.support.services.partitions import (
@@ -205,9 +205,8 @@ def is_refused_for(replica: Node, store: RedisStore, read: Callable[[RedisStore]
 
 
 def has_failed(node: Node, *, by: Node) -> bool:
-    """Whether a node holds another for failed, as the majority of masters does."""
-    lines = [line.split() for line in by.ask("CLUSTER", "NODES").splitlines()]
-    return any(name == node.id() and "fail" in flags.split(",") for name, _, flags, *_ in lines)
+    """Whether a node believes, as the majority of masters does, that another has failed."""
+    return "fail" in flags_by_name(by).get(node.id(), ())
 
 
 def test_a_master_that_was_a_replica_meanwhile_confirms_nothing_from_before(

@@ -212,7 +212,7 @@ class Cluster:
         return [node for node in self.nodes if node.process is not None and node.replicates(master)]
 
     def wait_until_healthy(self) -> None:
-        """Wait until every node runs and sees all others, and every replica is in step."""
+        """Wait until all nodes run, none believes that another failed, and replicas are in step."""
         for node in self.nodes:
             if node.process is None or node.process.poll() is not None:
                 node.start()
@@ -241,6 +241,9 @@ class Cluster:
             if name.startswith("slave") and name[5:].isdecimal()
         )
         seen = [dict(line.split(":") for line in node.ask("CLUSTER", "INFO").split()) for node in self.nodes]
+        # A replica takes over from a master that it still believes to have failed.
+        if any({"fail", "fail?"} & flags for node in self.nodes for flags in flags_by_name(node).values()):
+            return False
         agreed = all(
             info["cluster_state"] == "ok"
             and info["cluster_known_nodes"] == str(len(self.nodes))
@@ -309,5 +312,10 @@ def bus_port(node: Node) -> int:
 
 def known(node: Node) -> set[str]:
     """Return the names of the nodes with which a node has shaken hands."""
+    return {name for name, flags in flags_by_name(node).items() if "handshake" not in flags}
+
+
+def flags_by_name(node: Node) -> dict[str, set[str]]:
+    """Return the flags, such as ``fail``, that a node gives the nodes that it knows, by name."""
     lines = [line.split() for line in node.ask("CLUSTER", "NODES").splitlines()]
-    return {fields[0] for fields in lines if "handshake" not in fields[2]}
+    return {name: set(flags.split(",")) for name, _, flags, *_ in lines}
