@@ -124,8 +124,13 @@ def digits_for(standard_error: float, figures: int = FIGURES) -> int:
     return figures - 1 - rounded.adjusted()
 
 
-def percent(
-    value: float | None, low: float, high: float, standard_error: float | None = None, figures: int = FIGURES
+def percent(  # noqa: PLR0913, PLR0917 a figure has these parts
+    value: float | None,
+    low: float,
+    high: float,
+    standard_error: float | None = None,
+    figures: int = FIGURES,
+    unit: str = "%",
 ) -> Rounded:
     """Return a share in percent, rounded to whole percents or finer.
 
@@ -134,7 +139,7 @@ def percent(
     length determines the digits.
     """
     figure = (value, low, high, standard_error)
-    return _rounded(figure, PERCENT_POWER, max(0, _decimals(figure, figures) - PERCENT_POWER), _behind("%"))
+    return _rounded(figure, PERCENT_POWER, max(0, _decimals(figure, figures) - PERCENT_POWER), _behind(unit))
 
 
 def number(  # noqa: PLR0913, PLR0917 a figure has these parts
@@ -288,14 +293,21 @@ class Unit:
         return _behind(self.name)
 
     @property
+    def for_differences(self) -> Unit:
+        """The unit of the differences of two figures, which may lie outside the possible range."""
+        return Unit(self.power, self.difference, self.difference)
+
+    @property
     def of_difference(self) -> str:
         """The text that follows a difference of two numbers, such as `` points``."""
-        return _behind(self.difference)
+        return self.for_differences.suffix
 
     def rounded(self, figure: Estimate, figures: int = FIGURES) -> Rounded:
         """Return a figure and its interval as texts, rounded to ``figures`` digits of the error."""
         parts = (figure.estimate, figure.low, figure.high, figure.standard_error)
-        return percent(*parts, figures) if self.power else number(*parts, self.name, figures, self.possible)
+        if self.power:
+            return percent(*parts, figures, self.name)
+        return number(*parts, self.name, figures, self.possible)
 
     def likeliest(self, estimate: Estimate) -> str:
         """Return the maximum-likelihood value with as many decimals as the estimate.

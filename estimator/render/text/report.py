@@ -132,18 +132,17 @@ mechanism's fresh noise averages out.
 
 SINCE_FOOTNOTE = """\
 Changes: all reports since the chosen window are compared with earlier ones.
-Differences of shares are in percentage points. Intervals are valid even if the
-same people answered in all windows. A change is reported if its p-value is at
-most 0.05 after correction for all figures of all questions.
+Intervals are valid even if the same people answered in all windows. A change is
+reported if its p-value is at most 0.05 after correction for all figures of all
+questions.
 """
 
 CHANGES_FOOTNOTE = """\
 Changes: the tests compare the last closed window with the first, fit a straight
-line through all windows, and look for a step after each window. Differences of
-shares are in percentage points. Intervals are valid even if the same people
-answered in all windows. A change is reported if its p-value is at most 0.05
-after correction for all figures of all questions. Wait for the next window to
-confirm a new change.
+line through all windows, and look for a step after each window. Intervals are
+valid even if the same people answered in all windows. A change is reported if
+its p-value is at most 0.05 after correction for all figures of all questions.
+Wait for the next window to confirm a new change.
 """
 
 
@@ -234,7 +233,7 @@ def _pooled_block(pooled: Pooled, highlight: Highlight, style: Style) -> str:
     windows, reports = plural(len(pooled.windows), "window"), plural(pooled.reports, "report")
     title = f"{pooled.target}: {windows} together, {first} to {last}, {reports}"
     titles = map(style.strong, wrapped(title, style.width, others="  "))
-    lines = [*titles, *_group_rows(pooled.groups, highlight.positions, style, have_bars=True)]
+    lines = [*titles, *_group_rows(pooled.groups, highlight.positions, style)]
     return "".join(f"{line.rstrip()}\n" for line in lines)
 
 
@@ -243,11 +242,11 @@ def _changes_block(changes: Changes, highlight: Highlight, style: Style) -> str:
     lines = [style.strong(title)]
     for group in changes.groups:
         if not (group.about.members and group.about.is_share):
-            lines += _group_rows([group], highlight.positions, style)
+            lines += _group_rows([group], highlight.positions, style, are_differences=True)
             continue
         names = map(style.cut, highlight.shown.names or ())
         lines.append(f"  {group.about.table_heading.format(*names)}")
-        lines += style.rows([("", line) for line in lines_of(group, (), have_bars=False)], TOO_FEW)
+        lines += style.rows([("", line) for line in lines_of(group, (), are_differences=True)], TOO_FEW)
     lines += wrapped(f"{outcome_words(changes)}{_chance_words(changes)}", style.width, "  ", "  ")
     untested = untested_words(changes.untested)
     if untested:
@@ -268,17 +267,17 @@ def _chance_words(changes: Changes) -> str:
 def _effect_block(effect: Effect, titles: Mapping[str, str], style: Style) -> str:
     title = titles.get(effect.metric, effect.metric)
     lines = [style.strong(f"{title} in {effect.window}: {effect.second} less {effect.first}")]
-    lines += _group_rows(effect.groups, range(SHOWN_VALUES), style)
+    lines += _group_rows(effect.groups, range(SHOWN_VALUES), style, are_differences=True)
     if effect.p_value_corrected is not None:
         lines.append(f"  clearest difference: p {p_equals(effect.p_value_corrected)}, corrected")
     return "".join(f"{line.rstrip()}\n" for line in lines)
 
 
 def _group_rows(
-    groups: Iterable[FigureGroup], positions: Sequence[int], style: Style, *, have_bars: bool = False
+    groups: Iterable[FigureGroup], positions: Sequence[int], style: Style, *, are_differences: bool = False
 ) -> Iterator[str]:
     for group in groups:
-        lines = lines_of(group, [at for at in positions if at < len(group.figures)], have_bars=have_bars)
+        lines = lines_of(group, [at for at in positions if at < len(group.figures)], are_differences=are_differences)
         yield from style.rows([("", line) for line in lines])
 
 
@@ -304,13 +303,13 @@ def _rows(windows: Sequence[MetricEstimate], highlight: Highlight, style: Style)
         yield f"  … and {group.more(highlight.left_out)}; --format json and csv have all"
 
 
-def lines_of(group: FigureGroup, positions: Sequence[int], *, have_bars: bool = True) -> Iterator[ShownFigure]:
-    """Yield a line for each shown figure of a statistic.
+def lines_of(group: FigureGroup, positions: Sequence[int], *, are_differences: bool = False) -> Iterator[ShownFigure]:
+    """Yield a line for each shown figure of a statistic. Differences have no bars.
 
     ``positions`` are the positions of the shown values. If the statistic does not have one figure
     per value, ``positions`` is ignored.
     """
-    unit, ends = unit_of(group), bar_ends(group) if have_bars else None
+    unit, ends = (unit_of(group).for_differences, None) if are_differences else (unit_of(group), bar_ends(group))
     for figure in shown_figures(group, positions):
         yield shown(group.about.parts(figure.value), figure, unit, ends)
 
@@ -396,4 +395,4 @@ def _differences(differences: FigureGroup, style: Style) -> Iterator[str]:
             p_value = f"{p_equals(difference.p_value)} alone"
         else:
             p_value = p_equals(difference.p_value_corrected)
-        yield style.row("", shown(f"{concluded}, p {p_value}", difference, unit_of(differences)))
+        yield style.row("", shown(f"{concluded}, p {p_value}", difference, unit_of(differences).for_differences))
