@@ -8,8 +8,8 @@ Terms of this package:
 * *input*: a device encodes its answer as an input from 0 to k - 1.
 * *channel*: a mechanism with its parameters. The channel draws a symbol for an input.
 * *symbol*: a number from 0 to m - 1. The device reports the symbol.
-* *score*: a number for each symbol. Each share and each mean has its own scores. The mean score of
-  all reports is then an unbiased estimate of this share or mean.
+* *score*: a number for each symbol. Each share and each mean has its own set of scores. The mean
+  score of all reports is an unbiased estimate of this share or mean.
 """
 
 from __future__ import annotations
@@ -193,7 +193,8 @@ class Analysis(ABC, Generic[K]):
     def contrast_by(self, inverse: Inverse) -> Contrast:
         """Return a score for each symbol. The mean score of all reports estimates the mean answer.
 
-        ``inverse`` is the inverse of the channel, or of the last step of the channel.
+        ``inverse`` is the inverse of the channel. If answers are permanent, it may also be the
+        inverse of the channel's last step, which randomizes the permanent answer.
         """
         return Contrast.remembered(inverse, tuple(self.scale.tolist()))
 
@@ -213,8 +214,8 @@ class Analysis(ABC, Generic[K]):
     def factor(self) -> float:
         """The factor that converts the share of an input to the share of an answer.
 
-        If each device reports one of 3 members of its set, the factor is 3. Most kinds have factor
-        1.
+        If each device reports one of 3 members of its set, the factor is 3. Most kinds have the
+        factor 1.
         """
         return 1.0
 
@@ -223,7 +224,6 @@ class Analysis(ABC, Generic[K]):
         """The largest possible variance of a mean estimated from one report.
 
         * None if there is no mean.
-
         * The unit is the squared length of the range: 0.25 means a quarter of the squared length.
         * For vectors, this is the variance of a coordinate.
         * For a model with the mechanism `crosses`, this is the variance of a cell's share.
@@ -320,8 +320,9 @@ class Analysis(ABC, Generic[K]):
     def clips(self, people: Numbers, reports: int) -> tuple[Clip, ...]:  # noqa: ARG002 used for numbers
         """Return the range that gives the mean the smallest error, and other ranges to compare.
 
-        Return () if the metric's own range is about as good as the best range. ``reports`` is the
-        expected number of reports in a window.
+        Return () if the smallest error is more than 90% of the error with the metric's own range.
+        ``people`` is the distribution of answers, and ``reports`` is the expected number of reports
+        in a window.
         """
         return ()
 

@@ -39,7 +39,7 @@ from estimator.statistics.confidence import EXACT_BELOW, z_of
 from estimator.tallies import Tally
 
 AT_ONCE: Final = 2**14
-"""The number of symbol counts in a batch of tallies.
+"""The maximum number of symbol counts in a batch of several tallies.
 
 Larger batches are not faster. For larger matrices, the linear algebra library (BLAS) starts
 threads that wait for each other on busy processors.
@@ -49,7 +49,7 @@ K = TypeVar("K", bound=Kind)
 
 
 class OneSymbol(Analysis[K]):
-    """Metrics estimated from symbol counts: all except texts, vectors and models."""
+    """The base class for analyses of all metrics except texts, vectors and models."""
 
     def estimates(self, tallies: Sequence[Tally], request: Request) -> Iterator[MetricEstimate]:
         """Yield the estimates of each tally."""
@@ -144,7 +144,10 @@ class OneOfLabels(OneSymbol[K]):
 
     @property
     def points(self) -> Floats | None:
-        """The coordinates of the answers for clustering, shape (k, d). None without coordinates."""
+        """The coordinates of the answers for clustering, shape (k, d).
+
+        None if the answers have no coordinates.
+        """
         positions = self.positions
         return positions[:, np.newaxis] if positions is not None and len(self.labels) == len(positions) else None
 
@@ -237,7 +240,7 @@ class OneOfLabels(OneSymbol[K]):
         return sample.covariance(self.inverse)
 
     def is_joint(self, request: Request) -> bool:  # noqa: ARG002 used for pairs
-        """Return whether the request includes shares within groups. Only pairs have them."""
+        """Return whether the request includes shares within groups, which only pairs have."""
         return False
 
     def with_joint(self, estimated: MetricEstimate, covariance: Floats, sample: Sample, family: int) -> MetricEstimate:  # noqa: ARG002
@@ -315,10 +318,10 @@ class MembersOfSet(OneOfLabels[Subset]):
 
     @property
     def positions(self) -> Floats | None:
-        """For each input, the set size that is estimated from a report about this input.
+        """The number that each input contributes to the mean size.
 
-        The estimate is the maximum size if the input is a value, and 0 if the input is a dummy. The
-        mean of these estimates over all reports estimates the mean size.
+        A value contributes the maximum size, and a dummy contributes 0. A device draws its input at
+        random, so its expected contribution is the size of its set.
         """
         values = len(self.kind.values)
         return np.append(np.full(values, self.factor), np.zeros(self.metric.channel.inputs - values))
@@ -357,7 +360,7 @@ class MembersOfSet(OneOfLabels[Subset]):
 
 
 class MembersInPairs(MembersOfSet):
-    """Metrics about sets, for devices that report with the mechanism pair-geometry.
+    """Metrics about sets with the mechanism `pair-geometry`.
 
     A device pads its set with dummies and draws two elements. The device then reports a block: a
     set of elements that probably contains one or both drawn elements.
@@ -366,9 +369,9 @@ class MembersInPairs(MembersOfSet):
     def contrast_by(self, inverse: Inverse) -> Contrast:
         """Return the scores that estimate the mean size of sets.
 
-        The scores estimate the number of dummies, and subtract this number from the maximum size.
-        There are fewer dummies than values, so this estimate has less noise than an estimate of
-        the number of values.
+        The mean size is the maximum size minus the mean number of dummies in a padded set. The
+        elements include fewer dummies than values, so the estimated number of dummies has less
+        noise than the estimated number of members.
         """
         assert isinstance(inverse, PairShares)  # noqa: S101 the row of the mechanism
         scores: Floats = 1 - inverse.contrast(1 - self.scale)
@@ -466,7 +469,8 @@ class MembersAsked(MembersOfSet):
 def rounding(laws: Sequence[InputLaw], inputs: int) -> Sampler:
     """Return a function that encodes devices' answers as inputs, at random.
 
-    The function converts the number of devices with each answer to the number with each input.
+    The function converts the number of devices with each answer to the number of devices with each
+    input.
     ``laws`` contains, for each distinct answer, its possible inputs with their probabilities.
     """
     longest = max(map(len, laws), default=0)
@@ -489,7 +493,8 @@ def shares_of(
 ) -> Iterator[Figures]:
     """Yield the estimated shares of the inputs, for each tally.
 
-    ``labels`` are the labels of the inputs. Other arguments are as for `OneSymbol.figures`.
+    ``labels`` are the labels of the inputs, and ``inverse`` is the inverse of the channel. The
+    other arguments are as for `OneSymbol.figures`.
     """
     lows, highs = inverse.intervals(counts, reports, family)
     unbiased, errors = inverse.shares(counts, reports), inverse.standard_errors(counts, reports)

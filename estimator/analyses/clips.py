@@ -90,8 +90,9 @@ class Numbers(NamedTuple):
 def clips_of(ends: tuple[float, float], people: Numbers, decoder: Decoder, reports: int) -> tuple[Clip, ...]:
     """Return the range that gives a number's mean the smallest error, and other ranges to compare.
 
-    Return () if the full range is about as good as the best range. ``ends`` are the ends of the
-    full range, and ``reports`` is the expected number of reports in a window.
+    Return () if the smallest error is more than `WORTH` times the error with the full range.
+    ``ends`` are the ends of the full range, and ``reports`` is the expected number of reports in a
+    window.
     """
     low, own = ends
     highs = sorted({own, *_ladder(low, quantile(people, LEAST_SHARE), float(people.values[-1]))})

@@ -14,10 +14,11 @@ Clusters are computed from the tally alone, so they cost no privacy budget.
   average of .55.
 * Two people with the same answer: their assumed distance is a third of the smallest distance
   between different answers. A distance of 0 would make each answer a cluster of its own.
-* Stability: tallies are drawn from the fitted distribution (resampled) and clustered again. The
-  stability of a cluster is the mean, over these tallies, of its Jaccard index with the most similar
-  cluster of the tally. The index weights each answer by its share (Hennig 2007, "Cluster-wise
-  assessment of cluster stability"). A cluster with a stability below .6 is probably noise.
+* Stability: tallies are drawn from the fitted distribution (resampled), and clusters are computed
+  from each. The stability of a cluster is the mean, over these tallies, of its Jaccard index with
+  the most similar cluster of the tally. The index weights each answer by its share (Hennig 2007,
+  "Cluster-wise assessment of cluster stability"). A cluster with a stability below .6 is probably
+  noise.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """Estimates for numbers, counts and days of use: means, distributions, and shares of counts.
 
-A device rounds its number at random to a point of an even grid. The channel has one input for each
-point.
+A device rounds its number at random to a point of an evenly spaced grid. The channel has one input
+for each point.
 
 A smoothed histogram gives the estimated quantiles, variance and shares. Smoothing biases these
 estimates. The package `distribution_intervals` computes intervals that are valid for every
@@ -63,7 +63,7 @@ W = TypeVar("W", Count, Activity)
 
 
 class PointOfGrid(OneSymbol[Grid]):
-    """Metrics about numbers. A device rounds its number at random to a point of an even grid."""
+    """Metrics about numbers. A device rounds its number at random to a point of a grid."""
 
     @property
     def decoder(self) -> Decoder | None:
@@ -157,7 +157,7 @@ class PointOfGrid(OneSymbol[Grid]):
 
     @property
     def averaged_ends(self) -> tuple[float, float]:
-        """The ends of the range or, for a geometric mean, the logarithms of the ends."""
+        """The ends of the range or, for a geometric mean, the logarithm of 1 + each end."""
         return STATISTICS[self.mean_statistic].scale.inner_ends(self.ends)
 
     @property
@@ -272,7 +272,7 @@ class CountsWithShares(OneOfLabels[W]):
 
 
 class DaysOfUse(CountsWithShares[Activity]):
-    """Shares of devices with exactly n days of use, and with at least n days."""
+    """The shares of devices with exactly n days of use, and with at least n days of use."""
 
     @property
     def thresholds(self) -> tuple[int, ...]:
@@ -427,9 +427,9 @@ def _ranges(tally: TallyRanges, fit: Fit, ranges: Sequence[Ends], family: int) -
     """Return the share of answers within each requested range.
 
     The ends of a requested range may lie between grid points, but limits are computed only for
-    ranges that end at grid points. The lower limit is computed for the largest such range within
-    the requested range. The upper limit is computed for the smallest such range that contains the
-    requested range.
+    ranges with both ends at grid points. The lower limit is computed for the largest such range
+    within the requested range. The upper limit is computed for the smallest such range that
+    contains the requested range.
     """
     histogram, points = tally.ranges.histogram, tally.ranges.points
     figures = []

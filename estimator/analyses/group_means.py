@@ -1,7 +1,7 @@
 """The mean of a number in each group, the groups' shares, and differences between groups.
 
-A device rounds its number at random to a point of an even grid. The device then reports the pair of
-its group and this point as a category.
+A device rounds its number at random to a point of an evenly spaced grid. The device then reports
+the pair of its group and this point like a value of a category.
 
 The estimates follow from the shares of these pairs:
 

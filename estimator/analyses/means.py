@@ -18,14 +18,14 @@ from estimator.statistics.confidence import BISECTIONS, EXACT_BELOW, FEW, z_of
 from estimator.statistics.intervals import betting_intervals, binomial_intervals
 
 ENOUGH: Final = 30
-"""The minimum number of reports for a normal interval, divided by the kurtosis of a score.
+"""The minimum number of reports for a normal interval, as a multiple of a score's kurtosis.
 
-Exact sums show that an interval from at least this number of reports contains the true value at
+Exact calculations show that an interval from at least this many reports contains the true value at
 least 93% of the time, even in the worst case.
 """
 
 REMEMBERED: Final = 16
-"""The number of `Contrast` objects in the cache."""
+"""The maximum number of `Contrast` objects in the cache."""
 
 
 class UnbiasedScores(Protocol):
@@ -40,7 +40,7 @@ class UnbiasedScores(Protocol):
 
     @property
     def enough(self) -> float:
-        """The minimum number of reports for a nearly normal mean score, for any true mean."""
+        """The minimum number of reports for a normal interval, for any true mean."""
 
     def least_variance(self, means: Floats) -> Floats | float:
         """Return the minimum variance of a score, for each true mean."""

@@ -36,23 +36,23 @@ ANALYSES: Final[Mapping[str, str]] = {
     "Model": "estimator.analyses.models.analysis:ModelOfProducts",
     "CrossedModel": "estimator.analyses.models.analysis:ModelOfCrosses",
 }
-"""The import path of the analysis of each kind."""
+"""A mapping from the name of a kind's class to the import path of the analysis class."""
 
 WITH_SHARES: Final[Mapping[str, str]] = {
     "Count": "estimator.analyses.grid:CountsWithShares",
     "Activity": "estimator.analyses.grid:DaysOfUse",
 }
-"""The analyses for channels with an input for each count. They replace entries of `ANALYSES`."""
+"""Entries that replace those of `ANALYSES` if the channel has an input for each count."""
 
 BY_MECHANISM: Final[Mapping[str, str]] = {
     "one-of": "estimator.analyses.answers:MembersAsked",
     "pair-geometry": "estimator.analyses.answers:MembersInPairs",
 }
-"""The analyses of mechanisms that need the same analysis for every kind."""
+"""A mapping from mechanism to import path, for mechanisms with one analysis for all kinds."""
 
 
 def of_shape(kind: Kind, table: Mapping[str, T]) -> T:
-    """Return a kind's entry in a table keyed by class names."""
+    """Return a kind's entry in a table keyed by the names of the kind's class and base classes."""
     return next(table[each.__name__] for each in type(kind).__mro__ if each.__name__ in table)
 
 

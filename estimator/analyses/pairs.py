@@ -5,23 +5,23 @@ and the answer j to the second metric is an *outcome*. The share f_ij of each pa
 the share of a category's value. The other statistics follow from these shares and their covariance:
 
 * Share within a group: the share of the pair divided by the share of the group. Fieller's method
-  gives the interval (1954, "Some problems in interval estimation"). The interval is unbounded if
-  the group could be empty, and widened if the ratio depends on few people.
-* Difference between two groups' shares: its interval combines the intervals of both shares. Source:
-  Zou & Donner 2008, "Construction of confidence limits about effect measures: a general approach",
-  section 2.2.
+  (1954, "Some problems in interval estimation") gives the interval. The interval is 0..1 if the
+  group could be empty, and is widened if the ratio depends on few people.
+* Difference between an outcome's shares within two groups: its interval combines the intervals of
+  both shares. Source: Zou & Donner 2008, "Construction of confidence limits about effect measures:
+  a general approach", section 2.2.
 * P-value of a difference: 1 minus the largest confidence at which the interval excludes 0. P-value
   and interval therefore never contradict each other.
 * Independence: f_ij = f_i. f_.j, for the share f_i. of group i and the share f_.j of outcome j.
   Wald's statistic tests this equation, and takes the noise of the mechanism into account. Pearson's
   test would ignore this noise and reject far too often.
 * Area under the ROC curve (AUC), for a scale and a yes-or-no metric: the probability that a random
-  person who says yes is at a higher step than a random person who says no. Two people at the same
-  step count half. The numerator is the sum of f(i, yes) f(j, no) over all steps i > j, plus half of
-  the sum over i = j. The denominator is f(yes) f(no). The covariance of two estimates biases their
-  product, and is therefore subtracted.
+  person who says "yes" is at a higher step than a random person who says "no". Two people at the
+  same step count half. The AUC is a ratio. The numerator is the sum of f(i, yes) f(j, no) over all
+  steps i > j, plus half of the sum over i = j. The denominator is f(yes) f(no). The covariance of
+  two estimates biases their product, and is therefore subtracted.
 * ROC curve: a point for each step. Its coordinates are two shares of people at or above this step:
-  the share among the people who say no, and the share among the people who say yes.
+  the share among the people who say "no", and the share among the people who say "yes".
 """
 
 from __future__ import annotations
@@ -137,10 +137,10 @@ def joint_of(cross: Cross, shares: Floats, covariance: Floats, sample: Sample, f
 
 
 def _differences(cross: Cross, table: Ratios, z: float) -> Iterator[Figure]:
-    """Yield the difference between every two groups in the share of each outcome.
+    """Yield, for every two groups, the difference between the shares of each outcome within them.
 
-    If there are only two outcomes, their differences are equal except for the sign, so both get the
-    same p-value.
+    If there are only two outcomes, the differences for both are equal except for the sign, so both
+    get the same p-value.
     """
     labels, outcomes = cross.first.labels, cross.second.labels
     places = [(*pair, j) for pair in combinations(range(len(labels)), 2) for j in range(len(outcomes))]
@@ -210,8 +210,8 @@ def roc_of_pairs(cross: Cross, shares: Floats, covariance: Floats, sample: Sampl
 def auc_of_pairs(shares: Floats, covariance: Floats, sample: Sample, z: float) -> Estimate:
     """Return the area under the ROC curve (AUC).
 
-    The AUC is the probability that a random person who says yes is at a higher step than a random
-    person who says no. Two people at the same step count half.
+    The AUC is the probability that a random person who says "yes" is at a higher step than a random
+    person who says "no". Two people at the same step count half.
 
     Args:
         shares: the unbiased estimates of the pairs' shares, shape (2 steps,). The order is by step,
@@ -223,7 +223,7 @@ def auc_of_pairs(shares: Floats, covariance: Floats, sample: Sample, z: float) -
     """
     no, yes = shares.reshape(-1, PAIR).T
     steps = np.arange(yes.size)
-    wins = (1 + np.sign(np.subtract.outer(steps, steps))) / 2  # whether a yes (row) beats a no (column)
+    wins = (1 + np.sign(np.subtract.outer(steps, steps))) / 2  # whether a "yes" (row) beats a "no" (column)
     reach = _reach_of_auc(wins, shares, covariance, sample, z)
     if reach is None:
         return Estimate(None, None, 0.0, 1.0)
@@ -236,16 +236,16 @@ def auc_of_pairs(shares: Floats, covariance: Floats, sample: Sample, z: float) -
 def _reach_of_auc(wins: Floats, shares: Floats, covariance: Floats, sample: Sample, z: float) -> Distances | None:
     """Return the distances from the AUC to the ends of its interval.
 
-    Returns None if nobody might say yes, or nobody might say no.
+    Returns None if the share of "yes" or the share of "no" could be 0.
 
-    The two groups are the people who say yes and those who say no. A person wins against a member
-    of the other group by being at a higher step. Given one group's shares, the other group's win
-    rate is a ratio of shares. The error of the AUC is, to first order, the error of the difference
-    between the two win rates.
+    The two groups are the people who say "yes" and those who say "no". A person wins against a
+    member of the other group by being at a higher step. If the shares of one group are fixed, the
+    other group's win rate is a ratio of shares. The error of the AUC is, to first order, the error
+    of the difference between the two win rates.
 
-    ``wins`` has one row for each step of a person who says yes, and one column for each step of a
-    person who says no. An entry is 1 if the row's step is higher, 0.5 if the steps are equal, and 0
-    if the row's step is lower. The other arguments are as for `auc_of_pairs`.
+    ``wins`` has one row for each step of a person who says "yes", and one column for each step of a
+    person who says "no". An entry is 1 if the row's step is higher, 0.5 if the steps are equal, and
+    0 if the row's step is lower. The other arguments are as for `auc_of_pairs`.
     """
     no, yes = shares.reshape(-1, PAIR).T
     if min(no.sum(), yes.sum()) <= 0:

@@ -20,10 +20,10 @@ bootstrap; Davison & Hinkley 1997, "Bootstrap methods and their application", se
 
 If a true share is 0, its estimate may be above 0 by chance. Drawn tallies would then be too close
 to the range, and the test would reject honest tallies twice as often as its significance level
-allows. Before the draws, the test therefore sets each share that may be 0 to 0. Source: Andrews &
-Soares 2010, "Inference for parameters defined by moment inequalities using generalized moment
-selection". For numbers on a grid, the test sets no share to 0. In measurements, up to 9% of the
-honest tallies of such numbers had p <= .05.
+allows. Before the draws, the test therefore replaces each share that may be noise with 0. Source:
+Andrews & Soares 2010, "Inference for parameters defined by moment inequalities using generalized
+moment selection". For numbers on a grid, the test replaces no shares. In measurements, up to 9% of
+the honest tallies of such numbers had p <= .05.
 
 **Fewer draws.** Drawing ends as soon as the result is clear (Besag & Clifford 1991, "Sequential
 Monte Carlo p-values"). The test counts the drawn tallies that are at least as far from the range as
@@ -32,9 +32,9 @@ easy to compute, and is an upper bound on the drawn tally's distance from the ra
 tallies therefore need no fit.
 
 **Fewer steps.** Expectation maximization finds the distance from the range step by step. Each step
-gives an upper and a lower bound, because the log-likelihood is concave (Lindsay 1983, "The geometry
-of mixture likelihoods", theorem 4.1). The fit of a drawn tally ends once these bounds decide
-whether the tally is counted.
+gives an upper and a lower bound on this distance, because the log-likelihood is concave (Lindsay
+1983, "The geometry of mixture likelihoods", theorem 4.1). The fit of a drawn tally ends once these
+bounds decide whether the tally is counted.
 """
 
 from __future__ import annotations
@@ -114,7 +114,7 @@ def range_test(channel: Channel, counts: Counts) -> RangeTest:
 
 
 def _test_of_elements(inverse: PairShares, counts: Counts) -> RangeTest:
-    """Test a tally of pair geometry by the number of reported blocks that contain each element.
+    """Test a tally of pair geometry. The test counts the reported blocks that contain each element.
 
     The shares of elements do not determine the probabilities of blocks, so the usual test does not
     apply. The number of blocks that contain an element is binomial. The probability that a reported

@@ -1,8 +1,9 @@
 """Shares within groups, as ratios of two estimated shares, with intervals and covariances.
 
 Each device is in one *group* and has one *outcome*. For instance, the groups are operating systems,
-and the outcomes are yes and no. The share of an outcome within a group is a ratio. The numerator is
-the share of people with this group and outcome. The denominator is the share of the group.
+and the outcomes are "yes" and "no". The share of an outcome within a group is a ratio. The
+numerator is the share of people with this group and outcome. The denominator is the share of the
+group.
 
 Sources:
 
@@ -131,7 +132,7 @@ class Ratios:
         A ratio depends on few people if there is little noise, and if nearly all or nearly none of
         the group have the outcome. A tally may contain none of the few exceptions. The 95% interval
         is therefore widened to include the interval from `betting_ratios`. Intervals with another
-        confidence are widened by the same factors.
+        confidence level are widened by the same factors.
         """
         groups, outcomes = self.pairs.shape
         can_be_empty = self.sums <= Z * np.sqrt(np.einsum("gg->g", self.of_sums))

@@ -53,7 +53,7 @@ If there are more, only an even sample of the shares is used.
 """
 
 AT_ONCE = 2**14
-"""The number of shares in a batch, for arrays of a few megabytes."""
+"""The maximum number of shares in a batch. The arrays then take a few megabytes."""
 
 
 def shrunken_shares(shares: Floats, errors: Floats) -> Floats:

@@ -54,7 +54,11 @@ contain fabricated reports.
 
 
 class UnlistedTexts(Analysis[Text]):
-    """Metrics of short texts. Each device is in a group, and hashes its text to a cell."""
+    """Metrics about short texts.
+
+    Each device draws a group, and hashes its text to one of the group's cells (see the module
+    `grouped_geometry`).
+    """
 
     takes_candidates = True
 

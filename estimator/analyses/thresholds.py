@@ -1,7 +1,7 @@
 """The share of answers at or above each threshold, and a bracket for each quantile.
 
-The thresholds divide the range of a number into cells, and a device reports the cell of its number.
-The share at or above a threshold is the sum of the shares of all cells above the threshold.
+The thresholds divide the range of a number into cells. A device reports the cell that contains its
+number. The share at or above a threshold is the sum of the shares of all cells above the threshold.
 
 **Intervals.** The true shares fall from one threshold to the next. The estimator therefore narrows
 simultaneous intervals to values that do not rise from one threshold to the next. For instance, two

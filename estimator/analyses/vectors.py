@@ -10,8 +10,8 @@ mean. The differences between blocks reflect the choice of people, the noise, an
 of rotations. Standard errors are at least as large as the mechanism's noise in a random direction.
 
 Rehearsals draw the tally of many devices at once. In a rehearsal, each report names either a random
-axis or a random favored axis. Rotated vectors are exact, because they are integers below 2**53,
-stored as floats.
+axis or a random favored axis. Rotated vectors are exact, because their coordinates are integers
+below 2**53, stored as floats.
 """
 
 from __future__ import annotations
@@ -49,7 +49,7 @@ from estimator.statistics.confidence import EXACT_BELOW, chi_square_tail, studen
 from estimator.tallies import Tally
 
 AT_ONCE: Final = 2**20
-"""The number of coordinates in a batch, for arrays of a few megabytes."""
+"""The maximum number of coordinates in a batch. The arrays then take a few megabytes."""
 
 
 def sampled_tally(channel: RotatedAxes, vectors: Floats, counts: Counts, generator: np.random.Generator) -> Counts:

@@ -190,7 +190,7 @@ def _joint(tally: TallyRanges, reach: float, family: int) -> tuple[float, int]:
 
 
 SMALL_SHARE: Final = 100
-"""The divisor of the error probability for the mean in `variance_interval`."""
+"""The number by which `variance_interval` divides the error probability for the mean's limits."""
 
 STEPS: Final = 128
 """The number of steps in which `mean_within` searches a range for the ends of the interval."""

@@ -39,7 +39,7 @@ from estimator.statistics.confidence import CONFIDENCE, EXACT_BELOW, tail_of, z_
 from estimator.statistics.intervals import bounded_intervals, score_intervals
 
 ENOUGH = 10
-"""The minimum number of reports for a normal limit, divided by the kurtosis of the score.
+"""The minimum number of reports for a normal limit, as a multiple of the score's kurtosis.
 
 The mean of a number requires more reports (`estimator.analyses.means.ENOUGH`). Limits of a
 distribution function require fewer, because their intervals are never narrower than Wilson's
@@ -71,10 +71,9 @@ scores that do not depend on the tally.
 LUCK: Final = 0.5
 """The smallest deviation of an estimate, in standard errors, that counts as luck.
 
-`Ranges.useful` omits the test of a range if this test could reject a quantile's probability only
-when the estimate deviates by at least this much in the direction of a rejection. By chance, a
-deviation of at least 0.5 standard errors in a given direction has a probability of 31%. With a
-smaller number, some intervals would be wider.
+`Ranges.useful` omits a test that could reject a quantile's probability only by luck. By chance, an
+estimate deviates by at least 0.5 standard errors in a given direction with a probability of 31%.
+With a smaller number, some intervals would be wider.
 """
 
 Places = NDArray[np.int64]
@@ -148,7 +147,7 @@ def limits(  # noqa: PLR0913 all data about the scores and the interval
 ) -> tuple[Floats, Floats]:
     """Return unclipped lower and upper confidence limits for the expected values of scores.
 
-    Each limit is wrong with at most half of the interval's error probability.
+    For each limit, the probability of an error is at most half of the interval's error probability.
 
     * With few reports, the result is Bernstein's limit, which is valid for every distribution of
       the score (see `bounded_intervals`).
@@ -342,11 +341,11 @@ class Ranges:
     def useful(self, reach: float, reports: int, family: int) -> int:
         """Return the index of the smallest width whose test of a quantile's probability is useful.
 
-        If the half-width of a range's interval exceeds ``reach``, the test of this range can reject
-        the probability only by luck (see `LUCK`). If this test is omitted, the other tests get a
-        larger part of the error probability. The choice of tests depends on the counts only through
-        the reference population, so the intervals stay valid. If all tests can reject only by luck,
-        all widths are used.
+        If the half-width of a range's interval exceeds ``reach`` by more than `LUCK` standard
+        errors, the test of this range can reject the probability only by luck. If this test is
+        omitted, the other tests get a larger part of the error probability. The choice of tests
+        depends on the counts only through the reference population, so the intervals stay valid. If
+        all tests can reject only by luck, all widths are used.
 
         Args:
             reach: the distance from the quantile's probability to 0 (for a lower end) or to 1 (for

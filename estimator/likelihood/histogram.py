@@ -43,8 +43,8 @@ maximum. Further rounds would only fit the noise.
 """
 
 LEAST_OF_A_STEP = 0.1
-"""An extrapolation leaves at least this fraction of a bin's share. A share of 0 could never rise
-again.
+"""The minimum share of a bin after an extrapolation, as a fraction of its share before. A share of
+0 could never rise again.
 """
 
 LONGEST_STEP = 1e6
@@ -53,7 +53,7 @@ errors make the computed number of steps meaningless.
 """
 
 AT_ONCE = 50
-"""The number of tallies that are fitted together. Larger arrays exceed the processor's cache, and
+"""The maximum number of tallies fitted together. Larger arrays exceed the processor's cache, and
 the fit of each tally then takes twice as long.
 """
 
@@ -66,7 +66,7 @@ class Histogram:
     consists of the answer of one input. For other metrics, the inputs are points of a grid, and
     each bin lies between two neighboring points. The device rounds an answer at random to one end
     of its bin. The nearer end is more likely than the other end. If answers are spread evenly over
-    a bin, the device rounds half of the answers up (Li et al. 2020, sections 5.3 and 5.4).
+    a bin, devices round half of them up (Li et al. 2020, sections 5.3 and 5.4).
 
     Attributes:
         law: the probability of each symbol for each input.
@@ -184,8 +184,8 @@ class Fit:
 
     Attributes:
         smoothed: the smoothed shares of the bins, shape (bins,).
-        likeliest: the maximum-likelihood shares, shape (bins,). The fit may have ended before the
-            maximum.
+        likeliest: the maximum-likelihood shares, shape (bins,). The fit may have ended before it
+            reached the maximum.
 
     """
 

@@ -1,8 +1,8 @@
 """Maximum-likelihood shares: the shares that make a tally most likely.
 
 Valid shares are at least 0 and add up to 1. The set of valid shares is the simplex.
-Maximum-likelihood shares near 0 or 1 are biased. Reports therefore distinguish maximum-likelihood
-shares from unbiased estimates.
+Maximum-likelihood shares near 0 or 1 are biased. The estimator therefore gives an unbiased estimate
+of each share as well.
 
 **Exact solution.** A symbol *supports* a value if the symbol is more likely for this value than for
 most others. If every symbol supports only one value, the solution has a closed form. By the
@@ -49,14 +49,14 @@ from estimator.decoders.support import Support
 from estimator.statistics.arrays import Counts, Floats, nearest_shares
 
 SLACK = 0.001
-"""The search for k shares may end within k times this number of the maximum log-likelihood. The
-resulting error of a share is about 4% of its standard error.
+"""The search for k shares may end if the log-likelihood is at most k times this number below its
+maximum. The resulting error of a share is about 4% of its standard error.
 """
 
 ROUNDING = 2.0**-42
-"""A bound on the rounding error of a log-likelihood in 64-bit floats, divided by the number of
-reports. For n reports, the search may end within n times this number of the maximum
-log-likelihood, even if `SLACK` requires a higher precision.
+"""A bound on the rounding error of a log-likelihood per report, in 64-bit floats. For n reports,
+the search may end if the log-likelihood is at most n times this number below its maximum, even if
+`SLACK` requires a higher precision.
 """
 
 MAX_ROUNDS = 1000
@@ -234,7 +234,7 @@ WRITTEN_OUT = 2**17
 """
 
 REMEMBERED = 16
-"""The number of tables in the cache. All windows of a metric use the same table."""
+"""The maximum number of tables in the cache. All windows of a metric use the same table."""
 
 
 def maximum_likelihood(inverse: Inverse, counts: Counts) -> Floats:

@@ -200,7 +200,7 @@ class ModelOfCrosses(_Models[CrossedModel]):
         return log_odds(features, fitted, family), learned
 
     def fakes(self, tally: Tally, fraction: float) -> Fakes:
-        """Return how far fabricated reports could have moved the share of any cell with a label."""
+        """Return how far fabricated reports could have moved the share of any cell-label pair."""
         return fakes_of_crosses(self.channel, tally, fraction)
 
     @property
@@ -210,7 +210,7 @@ class ModelOfCrosses(_Models[CrossedModel]):
 
     @property
     def mean_variance(self) -> float | None:
-        """The largest variance of the share of a cell with a label, estimated from one report.
+        """The largest variance of the share of a cell-label pair, estimated from one report.
 
         With d features, only one in d reports is about the feature to which a given cell belongs.
         """

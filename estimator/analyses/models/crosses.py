@@ -1,16 +1,16 @@
-"""Naive Bayes: the log-odds of yes in each cell of each feature, with intervals.
+"""Naive Bayes: the log-odds of "yes" in each cell of each feature, with intervals.
 
 A cell is a value of a feature, or one of the equal parts of a feature's range. A device draws one
 of the model's features at random. The device reports its cell of this feature together with the
-label, yes or no.
+label, "yes" or "no".
 
-The reports about a feature form a separate tally. The share of yes within a cell is a ratio of two
-estimated shares, and the module `ratios` computes its interval.
+The reports about a feature form a separate tally. The share of "yes" within a cell is a ratio of
+two estimated shares, and the module `ratios` computes its interval.
 
-The model gives each cell a weight, which is added to the log-odds of yes. The weights are the most
-likely ones, given the reports and a prior distribution. In this prior, a weight is the sum of a
-trend along the cells and an independent part for each cell. The prior shrinks weights toward 0, so
-noise has little effect.
+The model gives each cell a weight, which is added to the log-odds of "yes". The weights are the
+most likely ones, given the reports and a prior distribution. In this prior, a weight is the sum of
+a trend along the cells and an independent part for each cell. The prior shrinks weights toward 0,
+so noise has little effect.
 """
 
 from __future__ import annotations
@@ -54,7 +54,7 @@ STEPS: Final = 20
 """The number of steps in the search for the weights. Ten are usually enough."""
 
 YES: Final = 1
-"""The index of yes among the two labels, no and yes."""
+"""The index of "yes" among the two labels, "no" and "yes"."""
 
 EVERYTHING: Final = (0.0, 1.0)
 """The interval of a completely unknown share."""
@@ -67,12 +67,12 @@ class CellShares(NamedTuple):
 
     Attributes:
         feature: the feature.
-        no: for each cell, the unbiased estimate of the share of people in this cell with the label
-            no, shape (cells,).
-        yes: for each cell, the unbiased estimate of the share of people in this cell with the label
-            yes, shape (cells,).
+        no: for each cell, the unbiased estimate of the share of people who are in this cell and
+            have the label "no", shape (cells,).
+        yes: for each cell, the unbiased estimate of the share of people who are in this cell and
+            have the label "yes", shape (cells,).
         covariance: the covariance of the shares, shape (2 cells, 2 cells). Each cell has two rows,
-            first no and then yes.
+            first "no" and then "yes".
         sample: the tally of the reports about the feature, with scores in the order of the
             covariance.
     """
@@ -105,7 +105,7 @@ def cells_of(features: Sequence[ModelFeature], channel: Crosses, counts: Counts)
 
 
 def fakes_of_crosses(channel: Crosses, tally: Tally, fraction: float) -> Fakes:
-    """Return how far fabricated reports could have moved the share of any cell with a label.
+    """Return how far fabricated reports could have moved the share of any cell-label pair.
 
     In the worst case, all fabricated reports are about the same feature. If all reports about the
     feature could be fabricated, the estimate could lie anywhere between the smallest and the
@@ -131,7 +131,7 @@ def fakes_of_crosses(channel: Crosses, tally: Tally, fraction: float) -> Fakes:
 
 
 def base_rate(of_features: list[CellShares]) -> float:
-    """Return the share of people with the label yes, estimated from the reports on all features.
+    """Return the share of people with the label "yes", estimated from the reports on all features.
 
     Noise cannot make the result 0 or 1 (see `possible_share`).
     """
@@ -140,7 +140,7 @@ def base_rate(of_features: list[CellShares]) -> float:
     variances = [float(cells.covariance[1::2, 1::2].sum()) for cells in of_features]
     parts = reports / reports.sum()
     error = math.sqrt(max(0.0, float(parts**2 @ variances)))
-    return possible_share(float(parts @ shares), max(error, 1 / reports.sum()))  # a tally may lack yes by chance
+    return possible_share(float(parts @ shares), max(error, 1 / reports.sum()))  # a tally may lack "yes" by chance
 
 
 class Fitted(NamedTuple):
@@ -148,7 +148,7 @@ class Fitted(NamedTuple):
 
     Attributes:
         of_features: the shares of each feature's cells.
-        share: the share of people with the label yes.
+        share: the share of people with the label "yes".
         weights: the weights of each feature's cells, from `weights_of`.
     """
 
@@ -176,15 +176,16 @@ def learned_crosses(features: Sequence[ModelFeature], fitted: Fitted) -> Learned
 
 
 def weights_of(cells: CellShares, share: float) -> Floats:
-    """Return the weight of each cell, which is added to the log-odds of yes, shape (cells,).
+    """Return the weight of each cell, which is added to the log-odds of "yes", shape (cells,).
 
-    Let t be the share of people in a cell, and p the fraction of yes among them. The weight w
-    determines p. The estimated share of yes in the cell, minus p t, has expectation 0 and a known
-    covariance. This difference falls by p (1 - p) t for each unit of w. Each step of the search
+    Let t be the share of people in a cell, and p the fraction of these people with the label "yes".
+    The weight w determines p. The share of all people who are in the cell and have the label "yes"
+    is p t. The estimate of this share, minus p t, has expectation 0 and a known covariance. To
+    first order, this difference falls by p (1 - p) t if w rises by 1. Each step of the search
     solves a linear approximation for w (Gauss-Newton method).
 
-    The estimated variance of a cell without any yes is 0. Each variance is therefore raised to at
-    least t p (1 - p) / n, which would be the variance for n people if answers were not randomized.
+    The estimated variance may be nearly 0 if a cell has no "yes". Each variance is therefore raised
+    to at least t p (1 - p) / n, which would be the variance for n people without randomization.
     With fewer than `EXACT_BELOW` reports, all weights are 0.
     """
     if cells.sample.reports < EXACT_BELOW:
@@ -212,10 +213,10 @@ def logit(share: float) -> float:
 
 
 def log_odds(features: Sequence[ModelFeature], fitted: Fitted, family: int = 1) -> Figures:
-    """Return the log-odds of yes in each cell of each feature.
+    """Return the log-odds of "yes" in each cell of each feature.
 
-    An estimate is the log-odds of yes among all people, plus the cell's weight. If any feature has
-    no reports, no cell has an estimate, and all intervals are unbounded.
+    An estimate is the log-odds of "yes" among all people, plus the cell's weight. If any feature
+    has no reports, no cell has an estimate, and all intervals are unbounded.
     """
     names = [f"{each.name} = {word(cell)}" for each in features for cell in each.labels]
     if len(fitted.of_features) < len(features):
@@ -233,7 +234,7 @@ def odds_ends(cells: CellShares, family: int) -> tuple[Floats, Floats]:
     """Return the low and the high ends of the cells' intervals of log-odds, each of shape (cells,).
 
     An interval is unbounded (up to `MOST_LOG_ODDS`) if the feature has few reports, if the cell
-    could be empty, or if the interval of the share of yes lies entirely outside 0..1.
+    could be empty, or if the interval of the share of "yes" lies entirely outside 0..1.
     """
     shares = np.column_stack([cells.no, cells.yes])
     table = Ratios.from_shares(shares.ravel(), cells.covariance, len(shares), 2).widened(cells.sample)

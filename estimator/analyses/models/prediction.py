@@ -16,7 +16,7 @@ Column = Sequence[float] | Sequence[str]
 def predict(model: LearnedModel, columns: Sequence[Column]) -> Floats:
     """Return the model's prediction for each device, shape (devices,).
 
-    For a yes-or-no label, the prediction is the log-odds of yes. For a numeric label, the
+    For a yes-or-no label, the prediction is the log-odds of "yes". For a numeric label, the
     prediction is the expected number.
 
     Args:

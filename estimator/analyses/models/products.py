@@ -1,4 +1,4 @@
-"""A linear model from the mean of products, with a penalty that follows from the known noise.
+"""A linear model learned from mean products, with a penalty computed from the known noise.
 
 Each device has a label y and d features z, scaled to -1..1, and reports a vector of their products.
 The mean vector consists of four moments: E[y z], E[z z'], E[z] and E[y]. The moments yield the
@@ -46,7 +46,7 @@ FOLDS: Final = 32
 """The number of folds of cross-validation."""
 
 MOST_MEAN: Final = 0.98
-"""The maximum absolute mean label, if yes is 1 and no is -1. Larger estimates are clipped."""
+"""The maximum absolute mean label, if "yes" is 1 and "no" is -1. Larger estimates are clipped."""
 
 LEAST_SPREAD: Final = 1e-9
 """The minimum variance of the model's scores. Noise can make the estimated variance negative."""
@@ -193,7 +193,7 @@ class ProductsModel:
         """Return, for each feature, the change of the expected label if the feature rises by 1.
 
         Features are scaled to -1..1, so a rise by 1 is half of the range. The unit is the label's
-        unit. For a boolean label, the change is in the share of yes.
+        unit. For a boolean label, the change is in the share of "yes".
         """
         ridge, deviating = self.ridge(), Covariances.from_deviations(self.deviations, self.moments)
         influence = (deviating.with_label - deviating.features @ ridge.coefficients) @ ridge.inverse
@@ -230,7 +230,7 @@ class ProductsModel:
         )
 
     def skill(self) -> Skill:
-        """Return how well the model's scores predict yes or no, measured by cross-validation."""
+        """Return how well the model's scores predict the label, measured by cross-validation."""
         whole, deviating = (
             Covariances.from_moments(self.moments),
             Covariances.from_deviations(self.deviations, self.moments),

@@ -1,14 +1,14 @@
-"""Measures of how well a score predicts yes or no: its correlation, the AUC and log-odds.
+"""Measures of how well a score predicts a yes-or-no label: correlation, AUC and log-odds.
 
 A score is a weighted sum of a device's features. Among people with the same label, scores are
 assumed to be normally distributed. The variance of the scores is assumed to be the same for both
-labels, as in linear discriminant analysis (Fisher 1936). The log-odds of yes are then a linear
+labels, as in linear discriminant analysis (Fisher 1936). The log-odds of "yes" are then a linear
 function of the score.
 
-The AUC is the probability that a random person with the label yes has a higher score than a random
-person with the label no. Under the same assumptions, the AUC is Phi(distance / root 2). Phi is the
-normal distribution function. The distance is the difference between the mean scores of the two
-labels, in standard deviations.
+The AUC is the probability that a random person with the label "yes" has a higher score than a
+random person with the label "no". Under the same assumptions, the AUC is Phi(distance / root 2).
+Phi is the normal distribution function. The distance is the difference between the mean scores of
+the two labels, in standard deviations.
 """
 
 from __future__ import annotations
@@ -89,7 +89,7 @@ class Skilled(NamedTuple):
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Skill:
-    """The association of a score with a label, where yes counts as 1 and no as -1.
+    """The association of a score with a label, where "yes" counts as 1 and "no" as -1.
 
     Attributes:
         label: the mean of the label.
@@ -137,8 +137,8 @@ class Skill:
     def auc(self) -> Estimate:
         """The area under the ROC curve (AUC).
 
-        The AUC is the probability that a random person with the label yes has a higher score than a
-        random person with the label no.
+        The AUC is the probability that a random person with the label "yes" has a higher score than
+        a random person with the label "no".
         """
         correlation = self.correlation
         at = correlation.estimate
@@ -150,11 +150,11 @@ class Skill:
 
     @property
     def log_odds(self) -> tuple[float, float]:
-        """The slope and intercept of the log-odds of yes, as a linear function of the score.
+        """The slope and intercept of the log-odds of "yes", as a linear function of the score.
 
         Three corrections account for noise:
 
-        * `possible_share` estimates the share of yes.
+        * `possible_share` estimates the share of "yes".
         * The covariance of score and label is shrunk, depending on its standard error (James &
           Stein 1961).
         * The variance of the score is raised to at least `SURE` times its standard error.
@@ -169,7 +169,7 @@ class Skill:
         )
         surely_explained = max(0.0, self.correlation.low) ** 2
         slope = 2 * along / (variance * spread * (1 - surely_explained))
-        middle = self.mean - along * label / variance  # halfway between the mean scores of yes and no
+        middle = self.mean - along * label / variance  # halfway between the mean scores of "yes" and "no"
         return slope, math.log(share / (1 - share)) - slope * middle
 
     def _auc_at(self, correlation: float) -> float:
