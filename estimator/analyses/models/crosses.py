@@ -180,9 +180,9 @@ def weights_of(cells: CellShares, share: float) -> Floats:
 
     Let t be the share of people in a cell, and p the fraction of these people with the label "yes".
     The weight w determines p. The share of all people who are in the cell and have the label "yes"
-    is p t. The estimate of this share, minus p t, has expectation 0 and a known covariance. To
-    first order, this difference falls by p (1 - p) t if w rises by 1. Each step of the search
-    solves a linear approximation for w (Gauss-Newton method).
+    is p t. The estimate of this share, minus p times the estimate of t, has expectation 0 and a
+    known covariance. To first order, this difference falls by p (1 - p) t if w rises by 1. Each
+    step of the search solves a linear approximation for w (Gauss-Newton method).
 
     The estimated variance may be nearly 0 if a cell has no "yes". Each variance is therefore raised
     to at least t p (1 - p) / n, which would be the variance for n people without randomization.
