@@ -15,8 +15,8 @@ paths below ``/v1`` of the collector's HTTP API:
 
 * The meaning of a metric's definition never changes. The same definition has the same
   `Channel.integers` and the same `Metric.edition` in every version and on every machine.
-* Within a schema number, ``mechanism = "auto"`` always chooses the same mechanism for a kind and an
-  epsilon. A version of Hearsay that lacks the mechanism of a definition refuses the definition.
+* Within a schema number, ``mechanism = "auto"`` always chooses the same mechanism for the same
+  definition. A version of Hearsay that lacks the mechanism of a definition refuses the definition.
 * Request and response bodies contain only the fields that the protocol version specifies. A new
   field requires a new protocol version.
 * The codes of refusals keep their names and meanings. A new protocol version may add codes.
@@ -73,7 +73,7 @@ _OF_ANSWERS = {
     "Refusal": "verdict",
     "Verdict": "verdict",
 }
-"""The names that concern responses of collectors, each with its module in
+"""Maps each public name that concerns collectors' responses to its module in
 `client_sdk.protocol.wire`."""
 
 

@@ -42,7 +42,7 @@ class Spent(NamedTuple):
 
 
 class Ceiling(StrEnum):
-    """A ceiling on a device's charges. Values are the keys in the registry's table ``[budget]``."""
+    """A ceiling on a device's charges. The values are keys in the registry's table ``[budget]``."""
 
     PER_WINDOW = "per_window"
     PER_MONTH = "per_month"
@@ -84,7 +84,7 @@ class Budget(NamedTuple):
 
     @property
     def may_be_wiped(self) -> bool:
-        """Whether a browser may delete past charges. If so, only `per_window_nanos` is reliable."""
+        """Whether a browser may delete its storage. If so, only `per_window_nanos` is reliable."""
         return self.web_year_nanos is not None
 
     @property

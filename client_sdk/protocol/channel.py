@@ -21,7 +21,7 @@ COIN_SCALE = 2**64
 
 
 class Coins(Protocol):
-    """A source of random decisions, such as the operating system, or a script in tests."""
+    """A source of random decisions, such as the operating system's random number generator."""
 
     def bernoulli(self, numerator: int) -> bool:
         """Return true with probability numerator / 2**64, for a numerator from 0 to 2**64."""
@@ -31,7 +31,7 @@ class Coins(Protocol):
 
 
 MOST_LIKELIEST: Final = 4
-"""The number of equally likely inputs beyond which `Channel.likeliest` may leave out some."""
+"""If more inputs than this number are equally likely, `Channel.likeliest` may omit some."""
 
 
 class Channel(ABC):
@@ -42,8 +42,8 @@ class Channel(ABC):
     reveal.
 
     Attributes:
-        inputs: the number of input symbols, k, which are the integers 0..k-1. For a channel of
-            vectors, k is the dimension, and an input is a vector of k integers.
+        inputs: the number of input symbols, k. The input symbols are the integers 0..k-1. For a
+            channel of vectors, k is the dimension, and an input is a vector of k integers.
         says_truth: whether each symbol names one input, and all inputs have the same probability of
             being reported unchanged.
         turns: whether the channel rotates vectors, and therefore differs between windows.
@@ -73,7 +73,7 @@ class Channel(ABC):
     @property
     @abstractmethod
     def integers(self) -> Mapping[str, int | tuple[int, ...]]:
-        """The integers that define the channel, by name. `Metric.edition` depends on them."""
+        """The integers that define the channel, keyed by name. `Metric.edition` depends on them."""
 
     @property
     @abstractmethod

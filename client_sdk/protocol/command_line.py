@@ -1,4 +1,4 @@
-"""Code that all three command lines share: exit statuses, shell completion and file checks."""
+"""Code that all command-line programs share: exit statuses, shell completion and file checks."""
 
 from __future__ import annotations
 
@@ -67,7 +67,7 @@ def completion_path(program: str, shell: str, home: Path, environment: Mapping[s
 
 
 HEAD_BYTES = 4096
-"""The number of bytes at the start of a file that identify its kind."""
+"""The number of bytes at the start of a file that suffice to identify the file's type."""
 
 
 def is_same_file(path: Path, other: Path) -> bool:

@@ -23,7 +23,7 @@ PURE = Fraction(0)
 
 @lru_cache(maxsize=256)
 def nanos_ceiling(ratio: Fraction) -> int:
-    """Return the charge for a worst ratio: ln(ratio) in billionths, rounded up.
+    """Return the charge for a `Channel.worst_ratio`: ln(ratio) in billionths, rounded up.
 
     Results are cached, because a device calls this function for each new permanent answer.
     Computing a logarithm takes twenty times as long as reading a cached result.
@@ -32,7 +32,7 @@ def nanos_ceiling(ratio: Fraction) -> int:
 
 
 def as_float(nanos: int) -> float:
-    """Return billionths of epsilon as a float, rounded up."""
+    """Convert an epsilon given in billionths to a float, rounded up."""
     return float_ceiling(Fraction(nanos, NANOS))
 
 

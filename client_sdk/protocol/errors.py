@@ -32,7 +32,7 @@ class RegistryError(HearsayError):
 
     @classmethod
     def from_mistakes(cls, mistakes: Sequence[tuple[str, str]], origins: Sequence[str] = ()) -> RegistryError:
-        """Return one error for several mistakes, each on its own line."""
+        """Return one error whose message has one line for each mistake."""
         error = cls(*mistakes[0])
         lines = [f"{place}: {problem}" for place, problem in mistakes]
         if origins:
@@ -69,7 +69,7 @@ class UnknownMetricError(HearsayError):
 
 
 class OutsideDomainError(HearsayError):
-    """An answer outside the domain of a metric. The error does not contain the answer.
+    """An answer is outside the domain of a metric. The error does not contain the answer.
 
     >>> OutsideDomainError("dark_mode", "True or False").expected
     'True or False'
@@ -88,7 +88,7 @@ class OutsideDomainError(HearsayError):
 
 
 class DomainError(ValueError):
-    """An answer outside a domain. The error contains neither the answer nor the metric.
+    """An answer is outside a domain. The error contains neither the answer nor the metric.
 
     The message is empty, or says what a part of the answer must be, such as a feature's value.
     """

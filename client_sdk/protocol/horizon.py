@@ -32,7 +32,7 @@ class Asked(Protocol):
 
     @property
     def metrics(self) -> Mapping[str, Metric]:
-        """The definitions of the metrics, by name."""
+        """A mapping from name to metric."""
 
 
 class Horizon(StrEnum):
@@ -45,8 +45,8 @@ class Horizon(StrEnum):
 
 
 IN_MONTH: Final = {WindowKind.DAY: 31, WindowKind.WEEK: 6, WindowKind.MONTH: 1}
-"""The maximum number of windows that overlap a calendar month. A month of 30 days that begins on a
-Sunday overlaps six weeks."""
+"""For each kind of window, the maximum number of windows that overlap a calendar month. A month of
+30 days that begins on a Sunday overlaps six weeks."""
 
 IN_WINDOW: Final = {
     WindowKind.DAY: {WindowKind.DAY: 1, WindowKind.WEEK: 1, WindowKind.MONTH: 1},
@@ -57,15 +57,15 @@ IN_WINDOW: Final = {
 a. For example, a week overlaps up to 2 months."""
 
 IN_YEAR: Final = {WindowKind.DAY: 366, WindowKind.WEEK: 54, WindowKind.MONTH: 12}
-"""The maximum number of windows that overlap a calendar year. A leap year that begins on a Sunday
-overlaps 54 weeks."""
+"""For each kind of window, the maximum number of windows that overlap a calendar year. A leap year
+that begins on a Sunday overlaps 54 weeks."""
 
 
 class MetricReports(NamedTuple):
     """A metric and the maximum number of its reports within a horizon.
 
     Attributes:
-        metric: the definition.
+        metric: the definition of the metric.
         reports: the maximum number of reports; None if only ceilings limit the number.
     """
 

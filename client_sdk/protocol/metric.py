@@ -42,15 +42,15 @@ class Metric:
         persist: whether a window's running count, or the days of use, are stored on disk.
         retention_days: how many days the collector keeps a closed tally; None if there is no limit.
         unit: the unit of the numbers, such as ms; may be empty.
-        consent: the purposes of the metric. The user must agree to all purposes of the metric. If
-            the metric has no purposes, the user must agree to all collection.
+        consent: the purposes to which the user must agree. If there are none, the user must agree
+            to the collection of all metrics.
         is_sensitive: whether the stricter limit on epsilon applies (`registry.limits`).
         title: the name that is displayed; by default, the metric's name.
         is_public: whether estimates may be published.
         strata: the names of the groups of devices (*strata*) that are counted separately, such as
             "platform=ios"; may be empty.
-        stratum: the stratum of the reports, which devices send unperturbed; empty if the reports
-            belong to no stratum.
+        stratum: the stratum to which the reports belong; empty if there is none. The edition
+            in each report reveals the stratum, without perturbation.
         is_trial: whether the reports belong to a trial (`in_trial`), and not to real use.
         edition: the hexadecimal digest of everything that determines the meaning of a report.
         editions: the edition of reports that belong to no stratum, then the edition for each of

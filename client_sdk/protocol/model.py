@@ -46,7 +46,7 @@ LABEL: Final = "label"
 """The key of the label in an answer."""
 
 MAX_INPUTS: Final = 88
-"""The maximum total of `ModelFeature.coordinates` over all features. The products of more
+"""The maximum total number of coordinates of all features. The products of more
 coordinates would not fit into a vector of the maximum length."""
 
 PRODUCTS, SQUARES, FEATURES, LABELS = 10, 5, 10, 3
@@ -97,7 +97,7 @@ class ModelFeature:
         return tuple(f"{float(low + step * cell):g} to {float(low + step * (cell + 1)):g}" for cell in range(self.bins))
 
     def scaled(self, value: Fraction | int) -> Iterator[int]:
-        """Yield a feature's coordinates, each from -`UNIT` to `UNIT`, for a ``value`` from `place`.
+        """Yield the coordinates, from -`UNIT` to `UNIT`, for a ``value`` that `place` returned.
 
         `UNIT` represents a coordinate of 1. A number's range becomes -1..1, and two values become
         -1 and 1. If there are three or more values, each value except the first has a coordinate,
@@ -111,7 +111,7 @@ class ModelFeature:
             yield from (UNIT * (value == other) for other in range(1, self.kind.size))
 
     def cell(self, value: Fraction | int) -> int:
-        """Return the index of the part that contains a ``value`` from `place`."""
+        """Return the index of the part that contains a ``value`` that `place` returned."""
         return min(int(value * self.bins), self.bins - 1) if isinstance(self.kind, Number) else int(value)
 
     def answer_in(self, cell: int) -> object:
@@ -137,7 +137,7 @@ class Observation:
 
     Attributes:
         features: the definitions of the features; at least one, and all names differ.
-        label: the definition of the label, which is yes or no, or a number.
+        label: the definition of the label, which is a boolean or a number.
     """
 
     features: tuple[ModelFeature, ...]
@@ -145,7 +145,7 @@ class Observation:
 
     @property
     def is_of_yes_and_no(self) -> bool:
-        """Whether the label is yes or no."""
+        """Whether the label is a boolean."""
         return isinstance(self.label, Boolean)
 
     @property
@@ -310,9 +310,9 @@ class Model(_OfFeatures, Ball):
 
     Attributes:
         observation: the features and the label.
-        radius: the maximum norm of the scaled features, times `UNIT`. Longer vectors are shortened.
-        population: the expected number of devices, on which the choice of ``auto`` depends; None if
-            unknown.
+        radius: the maximum norm of the vector of scaled features, times `UNIT`.
+        population: the expected number of devices, on which the mechanism that ``auto`` chooses
+            depends; None if unknown.
     """
 
     name: ClassVar[str] = "model"
@@ -450,7 +450,7 @@ class CrossedModel(_OfFeatures):
         )
 
     def law(self, answer: object, inputs: int) -> Law:
-        """Return the only possible input for an answer, with probability 1."""
+        """Map the only possible input for an answer to its probability, which is 1."""
         return {self.encode(answer, inputs, NO_COINS): Fraction(1)}
 
     def draw(self, inputs: int, coins: Coins) -> tuple[int, ...]:  # noqa: ARG002 used by other kinds

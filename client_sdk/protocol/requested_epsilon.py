@@ -17,11 +17,11 @@ report at epsilon 1."""
 
 GREATEST_EPSILON = Decimal(20)
 """The maximum epsilon. Above this epsilon, fewer than one report in 10**8 would differ from the
-answer, and the steps between 64-bit probabilities would be too coarse for such a share."""
+answer, and 64-bit probabilities would be too coarse to represent such a small fraction."""
 
 _LOGARITHM = r"ln +([0-9]{1,40}(?:\.[0-9]{1,40})?)"
-"""``ln`` of a number in ASCII digits, which every programming language reads in the same way. More
-than 40 digits would not affect any channel."""
+"""Matches ``ln`` of a number. Only ASCII digits are allowed, because every programming language
+reads ASCII digits in the same way. More than 40 digits would not affect any channel."""
 
 
 class RequestedEpsilon(NamedTuple):

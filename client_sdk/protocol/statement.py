@@ -3,9 +3,9 @@
 The page says what is collected, why, and what the reports can reveal. The page depends only on the
 registry.
 
-The page expresses privacy loss as odds. The page assumes an observer who at first considers two
-answers equally likely, and states the highest possible odds that the observer can give one of these
-answers after seeing the reports.
+The page expresses privacy loss as odds. Suppose that an observer considers two answers equally
+likely before seeing the reports. The page states the highest odds that this observer can assign to
+one of the two answers after seeing the reports.
 
 A report with a small epsilon is called weak evidence. A report with a large epsilon is as good as
 the answer itself, and the page must say so.
@@ -105,9 +105,9 @@ def changed(old: Registry | None, new: Registry, language: str = ENGLISH) -> str
 
 
 def _under_heading(line: str, page: Sequence[str]) -> str:
-    """Return a line of a diff, completed if the line is the header of a hunk.
+    """Return a line of a diff.
 
-    The last heading above the hunk is appended to the header.
+    If the line is the header of a hunk, append the last heading of the page above the hunk.
     """
     hunk = re.match(r"@@ -\S+ \+(\d+)", line)
     headings = [each for each in page[: int(hunk[1])] if each.startswith("#")] if hunk else []
@@ -311,7 +311,7 @@ ROUNDED_AWAY: Final = Fraction(1, 25)
 
 
 def evidence(metrics: Iterable[Metric], say: Sentences, written: Callable[[str], str] = str) -> str:
-    """Return a sentence that says how much a report about the most revealing metric reveals."""
+    """Return a sentence on how much a report about the metric with the largest epsilon reveals."""
     metric = max(metrics, key=lambda metric: metric.epsilon_nanos)
     ratio, title = metric.channel.worst_ratio, written(say.code("title", metric.name))
     strength = "weak" if ratio <= WEAK else "strong" if ratio <= STRONG else "known"

@@ -76,8 +76,8 @@ PRESETS: Final[Mapping[str, str]] = {
     "domain": f"{ascii_lowercase}{digits}-.",
     "identifier": f"{ascii_letters}{digits}_",
 }
-"""Predefined lists of letters, by name. The order of letters affects the meaning of reports and
-never changes."""
+"""Maps the name of each preset to its letters. The order of letters affects the meaning of reports
+and never changes."""
 
 CELLS_ALLOWED: Final = tuple(2**power for power in range(12, 18))
 """The allowed values of ``cells``. With fewer cells, too many texts would share a cell. With more
@@ -289,7 +289,7 @@ class Text(Kind):
         return tuple((*own, *range(first, first + self.max_items - len(own))) for own in by_group)
 
     def law(self, answer: object, inputs: int) -> Law:
-        """Return the only possible input for an answer, with probability 1."""
+        """Map the only possible input for an answer to its probability, which is 1."""
         return {self.encoded(self.numbers(answer), inputs): Fraction(1)}
 
     def draw(self, inputs: int, coins: Coins) -> tuple[Any, ...]:
@@ -369,7 +369,7 @@ class Text(Kind):
         return labels if self.max_items > 1 else labels[0]
 
     def extremes(self, *, midpoint: bool = False) -> Sequence[NamedAnswer]:  # noqa: ARG002 used by kinds of numbers
-        """Return four texts: empty, the first letter once and repeated, and the last letter."""
+        """Return an empty text, the first letter, that letter repeated, and the last letter."""
         first, last = self.letters[0], self.letters[-1]
         texts = dict.fromkeys(("", first, first * self.max_length, last))
         return tuple(NamedAnswer(text if self.max_items == 1 else [text], text or "the empty text") for text in texts)

@@ -20,8 +20,8 @@ MOST_DEVICES = 10**12
 """The maximum number of devices, which is a hundred times the world's population."""
 
 MAX_EXPONENT = 100
-"""The maximum absolute exponent of ten of a number. With this limit, exact fractions remain small,
-and every number is in the range of a float."""
+"""The maximum absolute value of a number's decimal exponent. With this limit, exact fractions are
+small, and every number is in the range of a float."""
 
 ALIKE = 0.7
 """The minimum similarity, as a `difflib` ratio, of a misspelled word and a suggestion. With this
@@ -41,7 +41,7 @@ def is_number(value: object) -> TypeGuard[int | Decimal]:
 def is_moderate(number: int | Decimal) -> bool:
     """Whether a number is 0 or has a moderate order of magnitude.
 
-    The order of magnitude is the exponent of ten of the leading digit. The exponent's absolute
+    The order of magnitude is the decimal exponent of the leading digit. The exponent's absolute
     value must be at most `MAX_EXPONENT`.
     """
     return not number or abs(Decimal(number).adjusted()) <= MAX_EXPONENT

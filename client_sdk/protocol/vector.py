@@ -78,7 +78,7 @@ class Ball(Kind):
     shapes: ClassVar[tuple[str, ...]] = ("ball",)
 
     def law(self, answer: object, inputs: int) -> Law:
-        """Return the only possible input for an answer, with probability 1."""
+        """Map the only possible input for an answer to its probability, which is 1."""
         return {self.vector(answer, inputs): Fraction(1)}
 
     def encode(self, answer: object, inputs: int, coins: Coins) -> tuple[int, ...]:  # noqa: ARG002 used by kinds of other shapes
@@ -106,7 +106,7 @@ class Ball(Kind):
 
 @dataclass(frozen=True, slots=True)
 class Vector(Ball):
-    """A vector with a fixed length and a maximum norm. Longer vectors are shortened."""
+    """A vector with a fixed number of coordinates, scaled down if its norm is above ``norm``."""
 
     name: ClassVar[str] = "vector"
     keys: ClassVar[tuple[Key, ...]] = (
@@ -129,7 +129,7 @@ class Vector(Ball):
 
     @property
     def definition(self) -> dict[str, object]:
-        """The length and the norm, in the form that `Metric.edition` hashes.
+        """The length and the maximum norm, in the form that `Metric.edition` hashes.
 
         The norm is a string such as ``1/3``.
         """
@@ -180,7 +180,7 @@ class Vector(Ball):
 
 
 def clipped(coordinates: list[int]) -> list[int]:
-    """Return a vector, shortened to the norm `UNIT` if it is longer. Round towards 0."""
+    """Scale a vector down to the norm `UNIT` if its norm is larger. Round towards 0."""
     square = sum(map(mul, coordinates, coordinates))
     if square <= UNIT**2:
         return coordinates

@@ -17,8 +17,8 @@ the window's reports either.
 """
 
 LATEST_YEAR = 9998
-"""The last year in which a window may begin. `datetime` supports dates up to 9999, so that the
-window's end can be in the next year."""
+"""The last year in which a window may begin. The window may end in the next year, and `datetime`
+supports no year after 9999."""
 
 
 class WindowKind(StrEnum):
@@ -103,8 +103,8 @@ def _kind_and_first_day(text: str) -> tuple[WindowKind, date]:
 
 
 _window = lru_cache(maxsize=512)(Window)
-"""Returns the window that has a given kind and begins on a given day. A device uses few windows, so
-that most are found in the cache."""
+"""Returns the window that has a given kind and begins on a given day. Results are cached, because a
+device uses few different windows."""
 
 
 def _text(kind: WindowKind, first_day: date) -> str:

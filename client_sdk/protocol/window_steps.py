@@ -1,4 +1,4 @@
-"""Finds a later window of the same kind, and counts the windows between a window and a day."""
+"""Finds the nth window after a window, and counts the windows from a window to a day."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ def later(window: Window, windows: int) -> Window:
 
 
 def windows_until(window: Window, last_day: date) -> int:
-    """Return the number of windows from ``window`` to the window of ``last_day``, inclusive."""
+    """Return the number of windows from ``window`` through the one that contains ``last_day``."""
     if window.kind is WindowKind.MONTH:
         months = (last_day.year - window.first_day.year) * MONTHS + last_day.month - window.first_day.month
         return max(0, months + 1)

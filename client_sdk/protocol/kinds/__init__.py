@@ -1,4 +1,4 @@
-"""The kinds of metrics. Each kind defines its keys in the registry, its encoding and its wording.
+"""The kinds of metrics. Each kind defines its registry keys, encoding and sentences for users.
 
 The kinds ``text``, ``vector`` and ``model`` have their own modules next to this package. A device
 imports only the modules of the kinds in its registry.

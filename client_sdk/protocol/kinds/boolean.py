@@ -1,4 +1,4 @@
-"""The kind ``boolean``: the answer is yes or no."""
+"""The kind ``boolean``: the answer is true or false."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ TRUTH_VALUES: Final[Mapping[str, bool]] = {
     **dict.fromkeys(("true", "yes", "1"), True),
     **dict.fromkeys(("false", "no", "0"), False),
 }
-"""Maps spellings in table cells, in lower case, to truth values."""
+"""Maps each lower-case spelling in a table cell to a truth value."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,7 +32,7 @@ class Boolean(Labels):
 
     @property
     def definition(self) -> dict[str, object]:
-        """Empty, because all metrics of this kind have the same possible answers."""
+        """An empty mapping, because all metrics of this kind have the same possible answers."""
         return {}
 
     def symbol(self, answer: object) -> int:

@@ -4,10 +4,10 @@ The answer to the first metric is called the *group*. If the second metric is a 
 is rounded to one of a few points, at random and without bias. Each pair of a group and a point is
 one category.
 
-For a small epsilon, two points are best: the ends of the range. Each additional point adds inputs
-to the channel. For a large epsilon, more points are best, because rounding to few points costs more
-precision than additional inputs do. The measurements behind `POINTS` are in
-``docs/research/models.md``.
+For a small epsilon, estimates are most precise with two points, the ends of the range, because each
+additional point adds inputs to the channel. For a large epsilon, estimates with more points are
+more precise, because rounding to few points costs more precision than additional inputs do. The
+measurements behind `POINTS` are in ``docs/research/models.md``.
 """
 
 from __future__ import annotations
@@ -57,7 +57,7 @@ LEAST_POINTS: Final = 2
 """The minimum number of points for rounding a number: the ends of its range."""
 
 MEAN: Final = ("mean", "")
-"""A number can be in a pair only with this statistic and this scale. The empty scale is linear."""
+"""The statistic and the scale that a number in a pair must have. The empty scale is linear."""
 
 _CROSSED: Final = (
     "first a boolean, category or ordinal (the groups), then another of these or a number whose mean is estimated"
@@ -239,11 +239,11 @@ class MeanByGroup(_Pair):
         return {"cross": [{"kind": part.name, **part.definition} for part in self.parts], "points": self.points}
 
     def fitted(self, table: TomlTable, epsilon: RequestedEpsilon, mechanism: str) -> Kind:  # noqa: ARG002 used by other kinds
-        """Return a copy of this kind that has the best number of points for an epsilon."""
+        """Return a copy of this kind with the number of points in `POINTS` for an epsilon."""
         return self.rounded_for(epsilon.odds)
 
     def rounded_for(self, odds: Fraction) -> MeanByGroup:
-        """Return a copy of this kind with the best number of points for e**epsilon = ``odds``."""
+        """Return a copy of this kind with the number of points for e**epsilon = ``odds``."""
         groups = self.first.size
         fitting = (m for m, least in POINTS if odds >= least * groups and m * groups <= MAX_CELLS)
         return replace(self, points=next(fitting, LEAST_POINTS))

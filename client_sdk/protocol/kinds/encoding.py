@@ -38,7 +38,7 @@ class Labels(Kind):
         return self.symbol(answer)
 
     def law(self, answer: object, inputs: int) -> Law:  # noqa: ARG002 used by kinds of other shapes
-        """Return the only possible input for an answer, with probability 1."""
+        """Map the only possible input for an answer to its probability, which is 1."""
         return {self.symbol(answer): Fraction(1)}
 
     @property

@@ -22,11 +22,11 @@ if TYPE_CHECKING:
     from client_sdk.protocol.channel import Channel
 
 MAX_ANSWER_EXPONENT = 400
-"""The largest exponent of ten of an answer; every float has a smaller exponent. Converting a
-Decimal with a far larger exponent to an exact fraction would exhaust the memory."""
+"""The maximum decimal exponent of an answer that is converted exactly; every float has a smaller
+exponent. Converting a Decimal with a far larger exponent would exhaust the memory."""
 
 Ratio = tuple[int, int]
-"""A numerator and a positive denominator. Two integers are faster than a `Fraction`."""
+"""A numerator and a positive denominator. Two integers are processed faster than a `Fraction`."""
 
 BEYOND: Final = 10 ** (MAX_ANSWER_EXPONENT + 1)
 """A number outside every range. It replaces infinity and exponents above `MAX_ANSWER_EXPONENT`."""

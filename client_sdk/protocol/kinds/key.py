@@ -91,8 +91,8 @@ class Key(NamedTuple):
         schema: the JSON Schema of the value, for all kinds.
         description: a phrase for editors and for the reference page.
         required: whether a metric must set the key, if the metric's kind has the key.
-        read: returns the key's value in a table, given the values of earlier keys. For a missing or
-            invalid value, the function returns None. The function adds mistakes to the table.
+        read: a function from a table, the key and the values of earlier keys to the key's value. If
+            the value is missing or invalid, the result is None. Mistakes are added to the table.
         narrower: the JSON Schema for a kind that allows fewer values than ``schema``; None if the
             kind allows all values.
     """

@@ -1,4 +1,4 @@
-"""The interface that every kind of metric implements: its keys, encoding and wording.
+"""The interface of every kind of metric: its keys, its encoding and its sentences for users.
 
 A kind defines the possible answers, and encodes an answer as an input of a channel. The channel
 then perturbs this input (see `client_sdk.protocol.mechanisms`).
@@ -130,7 +130,7 @@ class Kind(ABC):
         is_ordered: whether the values have an order, and thus meaningful distances.
         has_samples: whether `samples` returns answers spread evenly over all possible answers.
         cross_refusal: why the browser SDK does not support pairs (``cross``) with this kind; empty
-            if supported.
+            if the SDK supports them.
         expected: the valid answers, in words.
         expected_in_cell: the format of an answer in a table cell, in words.
     """
@@ -271,7 +271,7 @@ class Kind(ABC):
 
     @property
     def browser_refusal(self) -> str:
-        """Why the browser SDK does not support the metric; empty if supported."""
+        """Why the browser SDK does not support the metric; empty if the SDK supports it."""
         return "" if self.typescript_type else f"the SDK for browsers and Node lacks the kind {self.name}"
 
     @property
@@ -307,7 +307,7 @@ class Kind(ABC):
         return self.labels
 
     def extremes(self, *, midpoint: bool = False) -> Sequence[NamedAnswer]:  # noqa: ARG002 used by kinds of numbers
-        """Return the answers that an audit compares; if empty, `labels` are compared instead."""
+        """Return the answers that an audit compares, or an empty sequence to compare `labels`."""
         return ()
 
 
@@ -332,7 +332,7 @@ def pair(answer: object) -> tuple[object, object]:
     """Return the two parts of an answer that is a pair.
 
     Raises:
-        DomainError: if the answer is not a tuple or list of two.
+        DomainError: if the answer is not a tuple or list of two elements.
 
     """
     if not isinstance(answer, tuple | list) or len(answer) != 2:  # noqa: PLR2004 a pair

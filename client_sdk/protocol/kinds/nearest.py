@@ -208,8 +208,8 @@ def sizes_of(numbers: object) -> Iterator[float]:
     """Return the numbers of a list, tuple or array as floats.
 
     Raises:
-        DomainError: immediately if the collection has no order; during iteration if a value is not
-            a finite number of at most `MOST_COORDINATE` in absolute value.
+        DomainError: immediately if ``numbers`` is not an ordered collection; during iteration if a
+            value is not a finite number of at most `MOST_COORDINATE` in absolute value.
 
     """
     if not isinstance(numbers, Iterable) or isinstance(numbers, AbstractSet | Mapping | bytes | bytearray):

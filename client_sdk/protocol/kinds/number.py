@@ -466,13 +466,13 @@ class Thresholds(Labels, Number):
     category. Input j of the channel is cell j. The share of answers that reach a threshold is the
     sum of the shares of all cells above the threshold.
 
-    The best channel for the shares of single cells is also the best for the shares above
-    thresholds. Suppose that all k cells are equally likely, and that the channel treats all pairs
-    of cells alike. If V is the variance of one cell's estimated share, the estimated total share of
-    the n highest cells has variance V n (k - n) / (k - 1), which is proportional to V. Reports
-    about one randomly drawn threshold are never more precise than reports about cells. Compared
-    with reports about cells, reports about nodes in a tree of cells (`hierarchical`) are at most 3%
-    more precise, for up to `MOST_THRESHOLDS` thresholds.
+    A channel that minimizes the variance of the cells' shares also minimizes the variance of shares
+    above thresholds. Suppose that all k cells are equally likely, and that the channel treats all
+    pairs of cells alike. If V is the variance of one cell's estimated share, the estimated total
+    share of the n highest cells has variance V n (k - n) / (k - 1), which is proportional to V.
+    Reports about one randomly drawn threshold never give more precise estimates than reports about
+    cells do. For up to `MOST_THRESHOLDS` thresholds, reports about nodes in a tree of cells
+    (`hierarchical`) give estimates that are at most 3% more precise.
 
     Attributes:
         thresholds: numbers in ascending order, above ``low`` and at most ``high``.

@@ -85,14 +85,14 @@ class OrdinalMean(Grid):
         return self.scale.symbol(answer), self.scale.size - 1
 
     def answer_at(self, number: Fraction) -> object:
-        """Round a number, and return the value that has this number on the scale.
+        """Round a number, and return the value that has the rounded number on the scale.
 
         The first value has the number 1.
         """
         return self.scale.values[round(number) - 1]
 
     def named_at(self, number: Fraction) -> NamedAnswer:
-        """Round a number, and return the value that has this number on the scale.
+        """Round a number, and return the value that has the rounded number on the scale.
 
         The name of the answer is the value itself.
         """

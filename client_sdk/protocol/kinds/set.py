@@ -1,9 +1,9 @@
 """The kind ``set``: the answer is a set of named values.
 
 A set is padded to ``max_items`` elements with *dummies*, which represent no value. The channel
-draws one element and reports it (`drawn_member`). Some mechanisms cannot report dummies. For these
-mechanisms, the input says for each value whether the value is a member. The channel then draws one
-value and reports whether the value is a member (`one_of`).
+draws one element and perturbs it (`drawn_member`). Some mechanisms cannot report dummies. For these
+mechanisms, the input has a 1 for each member and a 0 for each other value. The channel then draws
+one value, and perturbs the 1 or 0 of this value (`one_of`).
 """
 
 from __future__ import annotations
@@ -84,7 +84,7 @@ class Subset(Kind):
 
     @property
     def size(self) -> int:
-        """The minimum number of a channel's inputs: all values and one dummy."""
+        """The number of values, plus 1 for a dummy. The number of inputs may differ."""
         return len(self.values) + 1
 
     @property
@@ -123,11 +123,11 @@ class Subset(Kind):
         return (*members, *(min(len(self.values) + place, inputs - 1) for place in places))
 
     def law(self, answer: object, inputs: int) -> Law:
-        """Return the only possible encoding of an answer, with probability 1."""
+        """Map the only possible encoding of an answer to its probability, which is 1."""
         return {self.encode(answer, inputs, NO_COINS): Fraction(1)}
 
     def draw(self, inputs: int, coins: Coins) -> tuple[int, ...]:
-        """Return consecutive inputs from a random start, to replace an invalid answer."""
+        """Return consecutive inputs that begin at a random input, to replace an invalid answer."""
         first = coins.below(inputs)
         drawn = [(first + step) % inputs for step in range(self.max_items)]
         return tuple(drawn) if inputs > len(self.values) else _yes_to(drawn, inputs)

@@ -12,15 +12,15 @@ from client_sdk.protocol.kinds.kind import Label
 from client_sdk.protocol.sentences import Sentences
 
 SPECIAL: Final = re.compile(r"[\\`*_{}\[\]#|~!()$^]")
-"""The characters with a meaning within a line of Markdown. HTML entities replace ``<``, ``>`` and
-``&``."""
+"""Matches the characters that have a special meaning within a line of Markdown, except ``<``, ``>``
+and ``&``, which `escaped` replaces with HTML entities."""
 
 MOST_LISTED: Final = 12
 """The maximum number of answers in a list. A longer list ends with the number of omitted
 answers."""
 
 DECIMALS: Final = 6
-"""The maximum number of decimals of an end of a range."""
+"""The maximum number of decimals in the printed minimum or maximum of a range."""
 
 SHOWN: Final = 3
 """The maximum number of answers in a description of a report."""

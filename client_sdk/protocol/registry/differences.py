@@ -25,8 +25,8 @@ def between(old: Registry, new: Registry) -> list[str]:
     """Return a sentence for each metric that is new or removed, or has another `Metric.edition`.
 
     Changes of `Metric.title` and `Metric.is_public` are included, because outsiders see them.
-    Changes of purposes and similar texts are left out. Both registries should contain their
-    history.
+    Changes of purposes and similar texts are left out. Both registries should include the former
+    metrics in their histories.
     """
     sentences = []
     for name, metric in new.metrics.items():

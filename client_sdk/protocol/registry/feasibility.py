@@ -30,8 +30,8 @@ from client_sdk.protocol.metric import Metric
 from client_sdk.protocol.window import Window, WindowKind
 
 MOST_TERMS = 6
-"""The maximum number of metrics in the sum that a message shows. A last term combines all
-others."""
+"""The maximum number of metrics in the sum that a message shows. The last term combines all other
+metrics."""
 
 
 class _Term(NamedTuple):
@@ -50,7 +50,7 @@ class _Term(NamedTuple):
         return self.times * self.each
 
     def within(self, most: int) -> int:
-        """Return the cost of as many answers as ``most`` can pay for, but at least one answer."""
+        """Return the cost of the answers that ``most`` can pay for: from 1 to ``times`` answers."""
         times = min(self.times, max(1, most // self.each)) if self.each else 1
         return times * self.each
 
@@ -75,7 +75,7 @@ def shortages(budget: Budget, metrics: Mapping[str, Metric], today: date) -> lis
 
 
 def _sums(budget: Budget, ceiling: Ceiling, metrics: list[Metric]) -> Iterator[tuple[WindowKind, _Terms]]:
-    """Yield the sums that may be the largest, each as a kind of window and the sum's terms."""
+    """Yield candidates for the largest sum, each as a kind of window and the sum's terms."""
     if budget.strategy is not Strategy.SPLIT:
         terms = sorted((_term(metric, ceiling, 1) for metric in metrics), key=lambda term: -term.amount)
         yield budget.window, terms if _for_life(ceiling) else terms[: budget.answers]

@@ -35,7 +35,7 @@ YEAR_NANOS: Final = 5 * NANOS
 
 
 class _StillAsked(NamedTuple):
-    """The ceilings of a registry, and its unexpired metrics."""
+    """A registry's ceilings and unexpired metrics."""
 
     budget: Budget
     metrics: Mapping[str, Metric]

@@ -20,9 +20,9 @@ _MARKS = r"""(?sx)
     | '[^'\n]*'
     | [][{}\n]
     """
-"""Matches line breaks, brackets, comments and strings. Comments and strings hide the other marks.
-
-The pattern is compiled only after a mistake, because importing the SDK must stay quick.
+"""Matches line breaks, brackets, comments and strings. A comment or a string is a single match, so
+that brackets and line breaks in it are ignored. The pattern is compiled only when it is first used,
+because importing the SDK must stay quick.
 """
 
 LEVELS = 8
@@ -46,7 +46,7 @@ def line_of(place: str, lines: Mapping[str, int]) -> int:
 
 
 def lines_of(text: str) -> dict[str, int]:
-    """Return the number of the first line of each table and key in a TOML text, keyed by place.
+    """Return a mapping from the place of each table and key in a TOML text to its line number.
 
     The places in a list of tables, ``[[release]]``, are ``release.1``, ``release.2`` and so on.
     """

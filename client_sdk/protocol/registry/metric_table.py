@@ -184,9 +184,9 @@ def read_metric(  # noqa: PLR0913, PLR0917 the values on which a metric depends
     If there are mistakes, they are added to the table, and the result is None.
 
     If a metric sets no owner, ``owner`` applies. If a metric sets no window, the budget's window
-    applies. ``strata`` contains the registry's public variables. ``others`` contains the kinds of
-    all metrics read so far, by the metric's name; the kind is None if the metric has mistakes. A
-    metric that has the key ``cross`` combines two of these metrics.
+    applies. ``strata`` contains the registry's public variables. ``others`` maps the name of each
+    metric read so far to the metric's kind, which is None if the metric has mistakes. A metric that
+    has the key ``cross`` combines two of these metrics.
     """
     if not METRIC_NAME.fullmatch(name):
         table.mistake("", "must have a name of 1 to 64 characters from a-z, 0-9 and _, starting with a letter")

@@ -52,7 +52,7 @@ WHOLE = "registry"
 TOML. If the registry is read from a file, the error names the file instead."""
 
 MOST_SHOWN: Final = 3
-"""The maximum number of missing sentences that an error lists. A language may lack hundreds."""
+"""The maximum number of missing sentences that an error lists, because hundreds may be missing."""
 
 
 class Former(NamedTuple):
@@ -87,14 +87,14 @@ class Registry:
         app: the app's name.
         owner: the person or team to contact about the registry.
         budget: the ceilings that devices enforce.
-        metrics: the metrics by name, in the file's order.
-        source: the text from which the registry was read; empty if the registry was not read from a
-            text.
+        metrics: a mapping from name to metric, in the file's order.
+        source: the TOML text that defines the registry; empty if the registry was not parsed from
+            TOML.
         stopped: the metrics that devices must no longer answer, even if a device has an older
             registry.
         strata: the public variables, such as the platform, with their values. The reports about a
             metric may be counted separately for each combination of values.
-        own_sentences: the app's own sentences for users, by language and key.
+        own_sentences: the app's own sentences for users, keyed by language, then sentence key.
         former: the former metrics, from the history (`registry.history`); unused on devices.
         newcomers: the names of the present metrics that at least one release in the history lacks
             or defines with another meaning.
@@ -219,13 +219,13 @@ class Registry:
 
         Args:
             path: the file.
-            today: the day on which the costs are checked; by default, the current UTC day. Metrics
-                that have expired by this day are left out.
+            today: the day for which the checks are made; by default, the current UTC day. The
+                checks ignore metrics that have expired by this day.
 
         Raises:
             RegistryError: if the file is unreadable or has mistakes. The error names the line,
                 metric and key of each mistake.
-            TypeError: if ``path`` is not a path, such as None.
+            TypeError: if ``path`` is not a path, for example if it is None.
         """
         registry = cls.read(path)
         if _log.hasHandlers():
@@ -438,8 +438,8 @@ def _read_budget(table: TomlTable) -> Budget:
 def _with_consents(metric: Metric, read: Mapping[str, Metric]) -> Metric:
     """Return a metric that requires consent to all purposes of the metrics that it combines.
 
-    A metric without purposes requires consent to all collection. If one of the combined metrics has
-    no purposes, the result has no purposes either.
+    A metric without purposes requires consent to the collection of all metrics. If one of the
+    combined metrics has no purposes, the result has no purposes either.
     """
     if not metric.kind.crossed:
         return metric
@@ -484,7 +484,7 @@ def _confusing_titles(metrics: Iterable[Metric]) -> list[tuple[str, str]]:
 
 
 def _published_parts(read: Mapping[str, Metric]) -> list[tuple[str, str]]:
-    """Return a mistake for each public metric that combines a sensitive metric with another."""
+    """Return a mistake for each public metric that combines a sensitive metric with another one."""
     return [
         (f"metric.{name}.public", f"is not allowed: its answers contain those of metric.{part}, which is sensitive")
         for name, metric in read.items()
@@ -494,7 +494,7 @@ def _published_parts(read: Mapping[str, Metric]) -> list[tuple[str, str]]:
 
 
 def read_sentences(raw: object, metrics: Collection[str], mistakes: list[tuple[str, str]]) -> dict[str, dict[str, str]]:
-    """Return an app's sentences by language and key; add any mistakes to ``mistakes``."""
+    """Return an app's sentences, keyed by language, then key; add any mistakes to ``mistakes``."""
     if raw is None:
         return {}
     if not isinstance(raw, dict) or not all(isinstance(table, dict) for table in raw.values()):
@@ -543,7 +543,7 @@ FOLDER = "trial"
 folder for a trial's store within a collector's data folder."""
 
 UNREACHED = 10**9
-"""A ceiling that a trial never reaches."""
+"""A trial's ceilings on epsilon and on delta, which the trial never reaches."""
 
 
 def in_trial(registry: Registry) -> Registry:
@@ -554,7 +554,7 @@ def in_trial(registry: Registry) -> Registry:
     collector's store.
 
     Devices answer every metric from the first window on. The trial has no random selection of
-    metrics, no ceiling, no "no answer", and no stopped metric.
+    metrics, no ceiling, no report of "no answer", and no stopped metric.
     """
     if any(metric.is_trial for metric in registry.metrics.values()):
         return registry

@@ -24,10 +24,10 @@ SHIPPED: Final = ("de", ENGLISH)
 """The languages for which the SDK has a complete catalog."""
 
 PURPOSE: Final = "purpose."
-"""The prefix of the key of a metric's purpose, which only the app can translate."""
+"""The prefix of the keys for purposes of metrics. Only the app can translate a purpose."""
 
 TITLE: Final = "title."
-"""The prefix of the key of a metric's title, which only the app can translate."""
+"""The prefix of the keys for titles of metrics. Only the app can translate a title."""
 
 LANGUAGE: Final = r"[a-z]{2,3}(-[A-Za-z0-9]{2,8})*"
 """The format of a language tag such as de or pt-BR (RFC 5646)."""
@@ -39,7 +39,7 @@ class Sentences:
     """The sentences of one language.
 
     Attributes:
-        texts: the sentences by key.
+        texts: a mapping from key to sentence.
 
     """
 
@@ -65,7 +65,7 @@ class Sentences:
         return key in self.texts
 
     def date(self, day: date) -> str:
-        """Return a day in the language's format."""
+        """Return a date, formatted according to the language."""
         return self("number.date", year=f"{day:%Y}", month=f"{day:%m}", day=f"{day:%d}")
 
     def code(self, kind: str, code: str) -> str:
@@ -87,7 +87,7 @@ class Sentences:
 
 @cache
 def shipped(language: str = ENGLISH) -> Sentences:
-    """Return the SDK's catalog of a language."""
+    """Return the SDK's sentences in a language."""
     import tomllib  # noqa: PLC0415 importing the SDK must stay quick
 
     text = Path(__file__).with_name(f"{language}.toml").read_text(encoding="utf-8")

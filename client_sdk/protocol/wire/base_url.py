@@ -1,6 +1,6 @@
 """Checks of the base URL of a collector or relay.
 
-The checks concern the URL's format, and whether requests to the URL can be read by others.
+The checks concern the URL's format, and whether others can read requests to the URL.
 """
 
 from __future__ import annotations
@@ -9,20 +9,20 @@ import re
 from urllib.parse import urlsplit
 
 _MOST_PART = 63
-"""The maximum length of a part of a host name (RFC 1035, section 2.3.4)."""
+"""The maximum number of octets between two dots of a host name (RFC 1035, section 2.3.4)."""
 
 _BYTE = r"(\d|[1-9]\d|1\d\d|2[0-4]\d|25[0-5])"
 _THIS_MACHINE = rf"localhost|127(\.{_BYTE}){{3}}|::1"
-"""The loopback host name and addresses. Traffic to these names and addresses never leaves this
-machine (RFC 1122, section 3.2.1.3; RFC 4291, section 2.5.3).
+"""Matches the loopback host name and addresses. Traffic to these hosts never leaves this machine
+(RFC 1122, section 3.2.1.3; RFC 4291, section 2.5.3).
 
 RFC 6761 also lists ``app.localhost`` and ``localhost.``. But for these two names and for
-``127.0.0.999``, glibc asks the network's name server, which can name another machine.
+``127.0.0.999``, glibc asks the network's name server, which can return another machine's address.
 """
 
 
 def is_host(name: str) -> bool:
-    """Whether a string can be a host name. Empty and overlong parts are invalid."""
+    """Whether a string can be a host name. Each part has 1 to 63 octets; a final dot is valid."""
     if name.isascii():  # the codec gives the same result, but its tables take 2 ms to load
         *parts, last = name.split(".")
         return bool(name) and all(0 < len(part) <= _MOST_PART for part in parts) and len(last) <= _MOST_PART
@@ -37,7 +37,7 @@ def is_base_url(text: str) -> bool:
     try:
         parts = urlsplit(text)
         well_formed = parts.scheme in ("https", "http") and is_host(parts.hostname or "") and parts.port != 0
-    except (AttributeError, ValueError):  # not a text, or an invalid port or IPv6 address
+    except (AttributeError, ValueError):  # not a string, or an invalid port or IPv6 address
         return False
     return well_formed and text.isprintable() and not any(mark in text for mark in " ?#@\\")
 
@@ -55,9 +55,9 @@ def is_readable_on_the_way(base_url: str) -> bool:
 def proxies_to(base_url: str) -> dict[str, str] | None:
     """Return the proxies that `requests` must use for a base URL.
 
-    None means the proxies of the environment.
+    If the result is None, `requests` uses the proxies that environment variables name.
 
-    URLs on this machine get no proxy, because a proxy may be on another machine.
+    For a URL on this machine, no proxy is used, because a proxy may be on another machine.
     """
     return {"http": "", "https": ""} if is_on_this_machine(base_url) else None
 

@@ -1,7 +1,7 @@
 """The possible reasons why a server cannot be used, with advice on each reason.
 
 The SDKs, the relay, the collector's store and the estimator share this list.
-`tests/vectors/failures.json` contains the list for other languages.
+`tests/vectors/failures.json` contains it for other programming languages.
 
 Exceptions are recognized by the names of their classes. Therefore this module does not import
 `requests`, `redis` or `ssl`.
@@ -57,7 +57,7 @@ class Failure(Enum):
         self.advice = advice
 
     def said_of(self, server: str, detail: str = "") -> str:
-        """Return a message with the server, the problem and the advice."""
+        """Return a message that states the server, the problem and the advice."""
         return f"{server} cannot be used: {self.words(detail)}"
 
     def words(self, detail: str = "") -> str:
@@ -91,7 +91,7 @@ _FULL_DISK_WORDS: Final = (
     "MISCONF",
     *(os.strerror(code) for code, cause in _BY_ERRNO.items() if cause is Failure.DISK),
 )
-"""Error messages of a Redis or Valkey server that cannot write to its disk."""
+"""Parts of the error messages of a Redis or Valkey server that cannot write to its disk."""
 
 _BY_STATUS: Final[Mapping[int, Failure]] = {
     **dict.fromkeys((301, 302, 303, 307, 308), Failure.REDIRECT),
@@ -110,7 +110,7 @@ _ORDER: Final = list(Failure)
 
 
 def failure_of(error: BaseException) -> Failure:
-    """Return the reason for an error, or for another error that ``error`` wraps."""
+    """Return the reason for an error. The errors that ``error`` wraps are also considered."""
     causes = {cause for inner in _wrapped(error, set()) if (cause := _cause(inner)) is not None}
     return min(causes, key=_ORDER.index, default=Failure.OTHER)
 

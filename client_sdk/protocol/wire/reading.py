@@ -1,6 +1,6 @@
 """The strict parser for the body of an upload. Any program may have sent the body.
 
-Bodies of version 1 of the protocol contain no unknown fields, because a new field would require
+In version 1 of the protocol, bodies contain no unknown fields, because a new field would require
 version 2. Error messages repeat no part of a malformed body.
 """
 
@@ -17,7 +17,7 @@ from client_sdk.protocol.wire.report import EDITION, MAX_REPORTS, METRIC_NAME, R
 from client_sdk.protocol.wire.strict_json import Malformed, MalformedError, check_fields, load, malformed
 
 MAX_UPLOAD_BYTES = 65_536
-"""The maximum size of an upload's body in bytes: 256 reports with the longest names."""
+"""The maximum size of an upload's body in bytes, which suffices for any 256 valid reports."""
 
 MAX_SYMBOL = 2**53 - 1
 """The largest symbol. JSON readers may store larger integers inexactly (RFC 8259, section 6)."""
@@ -42,7 +42,7 @@ def read_upload(body: bytes) -> Upload:
 
 _values = itemgetter(*Report._fields)
 _report_of = partial(tuple.__new__, Report)
-"""Creates a report, as ``Report._make`` does, in a third of the time."""
+"""Creates a report as ``Report._make`` does, but takes only a third of the time."""
 
 
 def _report(raw: Any, index: int) -> Report:  # noqa: ANN401 what JSON holds
@@ -71,4 +71,4 @@ def _check_names(metric: Any, edition: Any, window: Any) -> None:  # noqa: ANN40
 
 
 _check_known_names = lru_cache(maxsize=4096)(_check_names)
-"""Cached `_check_names`. Uploads contain few different names."""
+"""A cached version of `_check_names`, because uploads contain few different names."""

@@ -5,8 +5,8 @@ import re
 from typing import NamedTuple
 
 MAX_REPORTS = 256
-"""The maximum number of reports in an upload. One upload of this size suffices for the reports of
-several months. The store can count 256 reports in one atomic step."""
+"""The maximum number of reports in an upload. One upload can therefore contain the reports that a
+device queues in several months. The store can count 256 reports in one atomic step."""
 
 METRIC_NAME = re.compile(r"[a-z][a-z0-9_]{0,63}")
 EDITION = re.compile(r"[0-9a-f]{12}")
@@ -31,7 +31,7 @@ class Upload(NamedTuple):
     reports: tuple[Report, ...]
 
     def encode(self) -> bytes:
-        """Return the body of the request, which is the same for every attempt to send it."""
+        """Return the request body, which is the same for every attempt to send the upload."""
         reports = [
             {"metric": report.metric, "edition": report.edition, "window": report.window, "symbol": report.symbol}
             for report in self.reports

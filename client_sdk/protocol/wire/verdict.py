@@ -138,7 +138,7 @@ _ENTRY = re.compile(f"({METRIC_NAME.pattern}):({EDITION.pattern})")
 
 
 def stopped_metric(text: object) -> MetricEdition | None:
-    """Return the metric and edition in an entry of the header `STOPPED`; None if malformed."""
+    """Return the metric and edition in an entry of `STOPPED`; None if the entry is malformed."""
     match = _ENTRY.fullmatch(text) if isinstance(text, str) else None
     return None if match is None else (match[1], match[2])
 
