@@ -117,7 +117,7 @@ def most_reports(registry: Asked, metric: Metric, horizon: Horizon, today: date 
 def yearly_reports(registry: Asked, metric: Metric, *, alone: bool = False) -> int:
     """Return the maximum number of a metric's reports that a device can pay for in a calendar year.
 
-    Under `Strategy.PACE`, a device answers either all metrics of a window or none, so that the
+    Under `Strategy.PACE`, a device answers either all metrics of a window or none, so the
     lifetime budget is divided among all unexpired metrics. If ``alone`` is true, the result applies
     to a device that answers only this metric, for example because the user did not agree to the
     other metrics.

@@ -45,7 +45,7 @@ MAX_LETTERS: Final = 255
 letter, a text would need too many groups."""
 
 MAX_TEXT_LENGTH: Final = 32
-"""The maximum length of a text. Longer texts need more groups, so that each group has fewer
+"""The maximum number of letters of a text. Longer texts need more groups, so each group has fewer
 devices."""
 
 MAX_TEXTS: Final = 100

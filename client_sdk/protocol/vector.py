@@ -148,7 +148,7 @@ class Vector(Ball):
         return lifted(clipped([round(size / norm * UNIT) for size in sizes_of(answer)]), inputs)
 
     def parse(self, cell: str) -> object:
-        """Return the numbers in a table cell, in which `MEMBERS_APART` separates the numbers."""
+        """Parse a table cell in which `MEMBERS_APART` separates the numbers."""
         return self.parse_columns(cell.split(MEMBERS_APART))
 
     def columns(self, metric: str) -> Sequence[str]:

@@ -46,11 +46,11 @@ REMEMBERED: Final = 64
 each answer would need three logarithms instead of one."""
 
 LOG_STEPS: Final = 64
-"""The number of binary digits of a logarithm after the point. A coin's probability has equally many
+"""The number of binary digits after the point in a logarithm. A coin's probability has equally many
 binary digits."""
 
 LOG_DIGITS: Final = 128
-"""The number of binary digits of intermediate results after the point. Each squaring doubles the
+"""The number of binary digits after the point in intermediate results. Each squaring doubles the
 error, so half of the digits are valid after the last squaring. The computed logarithm is the true
 logarithm rounded down to `LOG_STEPS` digits, or one step less. The computed logarithm never
 decreases as the number increases."""

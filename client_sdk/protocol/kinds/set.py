@@ -135,8 +135,8 @@ class Subset(Kind):
     def members(self, answer: object) -> list[int]:
         """Return the inputs that represent the members of an answer, in ascending order.
 
-        Several unlisted strings count as one member, `other`, so that they cannot make a set too
-        large.
+        Several unlisted strings count as one member, `other`. Therefore they cannot make a set
+        too large.
 
         Raises:
             DomainError: if the answer is not a set, list or tuple, has more than ``max_items``

@@ -37,8 +37,8 @@ metrics."""
 class _Term(NamedTuple):
     """The possible cost of a metric until every metric has one answer.
 
-    The cost is ``times`` charges of ``each``. A charge is in billionths of epsilon, or in units of
-    10**-18 of delta.
+    The cost consists of ``times`` charges of the amount ``each``. The amount is in billionths of
+    epsilon, or in units of 10**-18 of delta.
     """
 
     name: str
@@ -61,7 +61,7 @@ _Terms = list[_Term]
 def shortages(budget: Budget, metrics: Mapping[str, Metric], today: date) -> list[str]:
     """Return a sentence for each ceiling that may prevent the first answer to a metric.
 
-    Metrics that have expired on ``today`` cost nothing.
+    Metrics that have expired by ``today`` cost nothing.
     """
     unexpired = [metric for metric in metrics.values() if not metric.has_expired(Window.on(metric.window, today))]
     sentences = []

@@ -42,10 +42,10 @@ MAX_UNIT: Final = 16
 """The maximum length of a unit, such as "ms", "km/h" or "open windows", in characters."""
 
 MAX_TITLE: Final = 60
-"""The maximum length of a title. Titles appear above charts and in rows of tables."""
+"""The maximum length of a title in characters. Titles appear above charts and in rows of tables."""
 
 MOST_RETENTION_DAYS: Final = 36_500
-"""The maximum retention, a hundred years. Without ``retention``, tallies are kept forever."""
+"""The maximum retention in days: a hundred years. By default, tallies are kept forever."""
 
 
 def _read_epsilon(table: TomlTable, key: Key, _: Mapping[str, Any]) -> RequestedEpsilon | None:

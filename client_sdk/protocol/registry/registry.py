@@ -210,7 +210,7 @@ class Registry:
     def load(cls, path: str | Path, *, today: date | None = None) -> "Registry":
         """Read a registry from its file.
 
-        Log what ``hearsay-client check`` would refuse, but log each problem only once per process.
+        Log the sentences that `objections` returns, but log each sentence only once per process.
         If the app sets no log handler, nothing is logged, because users of command-line apps are
         not developers.
 

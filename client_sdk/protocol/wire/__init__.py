@@ -1,1 +1,1 @@
-"""The bodies that devices, relays, collectors and estimators exchange, and their strict parsers."""
+"""The HTTP bodies exchanged by devices, relays, collectors and estimators, with strict parsers."""
