@@ -96,7 +96,7 @@ class Budget(NamedTuple):
 
     @property
     def least_ceiling_nanos(self) -> int:
-        """The lowest ceiling on epsilon, in billionths. No report may cost more than this."""
+        """The lowest ceiling on epsilon, in billionths. No report may cost more."""
         return min(most for ceiling, most in self.ceilings.items() if ceiling is not Ceiling.DELTA)
 
     def exceeded(self, spent: Spent, cost: Cost) -> list[Ceiling]:

@@ -18,8 +18,8 @@ from client_sdk.protocol.window import Window, WindowKind
 T = TypeVar("T")
 
 CACHED_DELTAS = 64
-"""The maximum number of cached deltas. Computing a delta takes 10 ms, and every charge needs one.
-"""
+"""The maximum number of cached deltas. Computing a delta takes 10 ms, and every charge needs a
+delta."""
 
 
 EDITION_DIGITS = 12

@@ -69,10 +69,10 @@ class Category(Labels):
 
     @property
     def python_type(self) -> str:
-        """The type of an answer: a ``Literal`` of the values, or ``str`` if any string is valid."""
+        """A ``Literal`` of the values, or ``str`` if `other` is set or there are many values."""
         return literals(self.values, "Literal[{}]", ", ") if self.other is None else "str"
 
     @property
     def typescript_type(self) -> str:
-        """The type of an answer: a union of the values, or ``string`` if any string is valid."""
+        """A union of the values, or ``string`` if `other` is set or there are many values."""
         return literals(self.values, "{}", " | ", "string") if self.other is None else "string"
