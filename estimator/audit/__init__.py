@@ -1,11 +1,11 @@
 """Audits of the installed SDK: attacks on a black box, and exact proofs.
 
-The audit by attacks (`run`) imports only the SDK's public names, as apps do. The audit simulates
-two groups of devices, which give two different answers. The audit then tries to tell the groups
-apart by the bytes that the devices send. The success rate of these attempts proves a lower bound on
-the true epsilon. If this bound exceeds the epsilon that the SDK charges for the reports, the SDK
+The audit by attacks (`run`) calls the SDK only as apps do. The audit simulates two groups of
+devices, one group for each of two different answers. From the bytes that the devices send, the
+audit then tries to tell the groups apart. The success rate of these attempts proves a lower bound
+on the true epsilon. If this bound exceeds the epsilon that the SDK charges for the reports, the SDK
 reveals too much. A smaller bound does not prove that the SDK is safe. The audit therefore also
-states the smallest excess over the charged epsilon that the attacks would have detected.
+states the excess over the charged epsilon that about half of all such audits would detect.
 
 The exact audit (`prove`) runs the SDK with every outcome of its random draws, called *coins*. The
 result is an exact proof of the privacy loss of one report. The proof makes two assumptions. First,

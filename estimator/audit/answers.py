@@ -30,10 +30,10 @@ occurs. Only the reasons above show that no other pair has a larger ratio.
 
 **Answers.** A number between two grid points is rounded at random to one of them. For instance,
 2.25 becomes 2 with probability 3/4, and 3 with probability 1/4. The distribution of 2.25 is a
-mixture of two inputs' distributions. A ratio of mixtures never exceeds the largest ratio of their
-parts, and a hockey-stick divergence (see `proof`) is convex. Two numbers between grid points
-therefore never reveal more than two grid points do. The audit still walks a few numbers between
-grid points, to check the rounding.
+mixture of two inputs' distributions. The ratio of two mixtures never exceeds the largest ratio of
+their components, and a hockey-stick divergence (see `proof`) is convex. Two numbers between grid
+points are therefore never easier to tell apart than some two grid points. The audit still walks a
+few numbers between grid points, to check the rounding.
 
 **Sets.** A whole set of values is encoded as one input. The probability of a symbol depends only on
 the number of set members that the symbol favors. The empty set and a set of the maximum size are
@@ -72,9 +72,7 @@ LEAST_INPUTS = 5
 """The minimum number of inputs to check: the first two, the last two, and the middle one."""
 
 SEED = 1
-"""The fixed seed for the choice of inputs, so that every audit of a registry has the same
-result.
-"""
+"""The fixed seed for the choice of inputs. Every audit of a registry checks the same inputs."""
 
 MOST_SETS = 2**8
 """The maximum number of possible sets for which the audit checks every set.
@@ -86,8 +84,8 @@ possible answer.
 PARTS = (Fraction(1, 3), Fraction(1, 2))
 """The positions of the checked numbers between two grid points, as fractions of a grid step.
 
-The probability 1/3 also checks how the SDK rounds probabilities, because a coin's probability is
-always a multiple of 2**-64.
+Numbers at the position 1/3 also test how the SDK rounds probabilities: 1/3 is not a multiple of
+2**-64, but a coin's probability always is.
 """
 
 Answer = Hashable
@@ -134,10 +132,10 @@ class WalkPlan:
     """The answers and inputs that an exact audit checks for one metric.
 
     Attributes:
-        encoded: the answers that the SDK encodes as inputs, with every outcome of coins.
-        reported: the answers that the SDK turns into symbols, with every outcome of coins.
-        rows: the inputs that the channel turns into symbols, with every outcome of coins. An input
-            is left out if ``reported`` contains an answer that is always encoded as this input.
+        encoded: the answers that are walked from the answer to its input.
+        reported: the answers that are walked from the answer to the symbol.
+        rows: the inputs that are walked from the input to the symbol. An input is left out if
+            ``reported`` contains an answer that is always encoded as this input.
     """
 
     encoded: list[EncodedAnswer]
@@ -148,9 +146,10 @@ class WalkPlan:
     def from_metric(cls, metric: Metric, *, all_inputs: bool) -> WalkPlan:
         """Choose the answers and inputs of a metric.
 
-        Walking all steps for one number takes about a thousand runs. Each run is slow, because the
-        encoding computes with exact fractions. All steps are therefore walked only for numbers
-        between grid points, and for two grid points at each end.
+        Walking one number from the answer to the symbol takes about a thousand runs. Each run is
+        slow, because the encoding computes with exact fractions. If answers are numbers,
+        ``reported`` therefore contains only those between grid points, and two grid points at each
+        end of the range.
         """
         inputs = () if sets_of(metric) else inputs_of(metric.channel, all_inputs=all_inputs)
         answers, last = answers_of(metric, inputs, all_inputs=all_inputs), metric.channel.inputs - 1
@@ -177,7 +176,10 @@ def _labels(metric: Metric, inputs: tuple[int, ...], _: bool) -> list[Answer]:  
 
 
 def _cells(metric: Metric, inputs: tuple[int, ...], _: bool) -> list[Answer]:  # noqa: FBT001 as above
-    """Return, for each input, the smallest number and almost the largest number with this input."""
+    """Return two numbers for each input.
+
+    Both are encoded as this input: the smallest such number, and almost the largest.
+    """
     kind = cast("Thresholds", metric.kind)
     ends = [(kind.ends[place], kind.ends[place + 1]) for place in inputs]
     return [number for low, high in ends for number in dict.fromkeys((low, high - (high - low) / COIN_SCALE))]
@@ -231,7 +233,7 @@ def _sets(metric: Metric, _: tuple[int, ...], all_sets: bool) -> list[Answer]:  
 
 
 class WalkedShape(NamedTuple):
-    """How to check the answers of one type of metric, such as a number (`Grid`).
+    """The method for checking the answers of one type of metric, such as numbers (`Grid`).
 
     Attributes:
         answers: a function that returns the answers to check. The arguments are the metric, the
@@ -255,4 +257,7 @@ WALKED_SHAPES: Final[Mapping[str, WalkedShape]] = {
     "Grid": WalkedShape(_numbers, coins=1, is_slow=True),
     "MeanByGroup": WalkedShape(_pairs, coins=1),
 }
-"""How to check answers, by the name of the class or base class of `Metric.kind`."""
+"""The method for checking answers, for each class of `Metric.kind`.
+
+The keys are the names of the classes or of their base classes.
+"""

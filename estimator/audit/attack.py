@@ -10,7 +10,7 @@ Each answer's observations are divided into three parts:
 
 * The first quarter is for learning scores.
 * The second quarter is for choosing the event with the largest provable epsilon.
-* The last half is for bounds on the event's probability after each answer. The bounds are valid
+* The last half is for bounds on the event's probability for each answer. The bounds are valid
   because this half did not influence the choice of the event.
 
 The result is a lower bound on the true epsilon, whatever causes the privacy loss. The probability
@@ -79,8 +79,8 @@ def provable(successes: int, others: int, n: int, level: float, delta: float = 0
     lower bound, and p' by its upper bound (Jagielski, Ullman & Oprea 2020, section 3).
 
     Args:
-        successes: how often the event was observed after the first answer.
-        others: how often the event was observed after the second answer.
+        successes: the number of observations of the first answer in which the event occurred.
+        others: the number of observations of the second answer in which the event occurred.
         n: the number of observations of each answer.
         level: the maximum probability that each bound is wrong.
         delta: the delta of the claim.
@@ -92,8 +92,8 @@ def provable(successes: int, others: int, n: int, level: float, delta: float = 0
 def detectable(successes: int, n: int, level: float, epsilon: float, delta: float) -> float | None:
     """Return the excess over a claimed epsilon at which about half of all audits refute the claim.
 
-    The probability of the event after the first answer is assumed to be its observed frequency. If
-    epsilon exceeds the claim by the excess, the probability after the second answer is e**excess
+    The event's probability for the first answer is assumed to be its observed frequency. If epsilon
+    exceeds the claim by the excess, the event's probability for the second answer is e**excess
     times smaller than the minimum that the claim allows.
 
     Returns:

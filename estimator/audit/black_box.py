@@ -27,7 +27,7 @@ from client_sdk.protocol.wire.verdict import Verdict
 from estimator.errors import AuditError
 
 START_S = 1_767_268_800.0
-"""The start time of every device, 2026-01-01 12:00 UTC.
+"""The start time of every device in Unix seconds: 2026-01-01 12:00 UTC.
 
 If devices had different start times, an attack could tell the devices apart by these times.
 """
@@ -38,7 +38,10 @@ COLLECTOR = "https://audit.invalid"
 """A URL with a reserved host name (RFC 2606). Every DNS lookup of this name fails."""
 
 SEND_DEADLINE_S = 60.0
-"""The maximum time for sending all reports. The transport is fast, so a longer time is an error."""
+"""The maximum time for sending the reports of one window, in seconds.
+
+The transport is fast, so a longer time is an error.
+"""
 
 ATTEMPTS = 1000
 """The maximum number of times that the audit tries to record one answer. On a busy machine, the SDK
@@ -46,7 +49,7 @@ may reject the first attempts.
 """
 
 NO_CEILING = 2**62
-"""A ceiling that no device reaches, in billionths of epsilon."""
+"""A ceiling that no device reaches, in billionths of epsilon or in 10**-18 of delta."""
 
 
 class Device(Protocol):
@@ -138,7 +141,7 @@ def play(registry: Registry, life: Life, make_device: MakeDevice = INSTALLED) ->
     """Simulate a new device, and return the bodies of its uploads in each window.
 
     Args:
-        registry: a registry with a budget for every report, such as one from `without_ceilings`.
+        registry: a registry whose ceilings allow every report, such as one from `without_ceilings`.
         life: the answers of the device.
         make_device: a function that returns a `Telemetry`, or an object that behaves like one.
 
@@ -191,17 +194,15 @@ class OtherSdk:
     """An SDK in another language, run as a program that simulates one device after another.
 
     The program runs until the ``with`` block ends. The program answers each line of JSON with a
-    line of JSON.
+    line of JSON:
 
-    ======================================================== =================================
-    a line to the program its answer
-    ======================================================== =================================
-    ``{"do": "begin"}``: become a new device ``{}``
-    ``{"do": "record", "metric": …, "answer": …, "at": …}`` ``{"recorded": "queued"}``
-    ``{"do": "flush", "at": …}`` ``{"sent": ["body of an upload", …]}``
-    ======================================================== =================================
+    * ``{"do": "begin"}`` makes the program simulate a new device. The answer is ``{}``.
+    * ``{"do": "record", "metric": …, "answer": …, "at": …}`` makes the device record an answer. If
+      the device queues a report, the program answers ``{"recorded": "queued"}``.
+    * ``{"do": "flush", "at": …}`` makes the device send the waiting reports. The program answers
+      ``{"sent": ["body of an upload", …]}``.
 
-    ``at`` is in Unix seconds. Sets and pairs are written as lists.
+    ``at`` is the time in Unix seconds. Sets and pairs are written as lists.
 
     The program must ignore ceilings and expiry dates, draw its own coins, and open no socket. The
     program must assume that a collector accepts each body. The answer ``{"error": "…"}`` ends the

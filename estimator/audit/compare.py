@@ -1,4 +1,4 @@
-"""A comparison of the SDK's declared channels with its code.
+"""A comparison of the SDK's declared channels with the SDK's code.
 
 To *walk* code is to run it with every outcome of its coins (see `paths`). The result is the exact
 distribution of the symbol for each answer. A *step* is a part of the code that is walked
@@ -46,7 +46,7 @@ class Walk:
     Attributes:
         step: a description of the step, such as ``one report``.
         channel: the channel that the SDK declares for the step.
-        after_law: called with the argument 1 after the computation of each distribution.
+        after_law: a function that is called with the argument 1 after each computed distribution.
     """
 
     step: str
@@ -61,7 +61,7 @@ class Walk:
     _mismatches: list[str] = field(default_factory=list)
 
     def encoded(self, procedure: Callable[[Coins], int], answer: EncodedAnswer, coins: int) -> None:
-        """Encode an answer with all outcomes of coins, and compare the results with the channel.
+        """Walk an answer to its input, and check the distribution of the input.
 
         ``procedure`` is the SDK's function that takes coins and returns the answer's input. Each
         run must toss ``coins`` coins.
@@ -74,7 +74,7 @@ class Walk:
     def reported(
         self, procedure: Callable[[Coins], int], answer: EncodedAnswer, coins: int = 0, *, is_answer: bool = True
     ) -> None:
-        """Report an answer or input with all outcomes of coins, and compare with the channel.
+        """Walk an answer or input to the symbol, and check the distribution of the symbol.
 
         Args:
             procedure: the SDK's function that returns the symbol, given coins.
@@ -133,7 +133,7 @@ class Walk:
         Args:
             metric: the name of the metric.
             claimed_nanos: the epsilon that a device charges for the step, in billionths.
-            request: the limit that the registry requests, or None.
+            request: the limit that the registry requests. None if the registry requests no limit.
         """
         channel = self.channel
         claim = ExactClaim(claimed_nanos, channel.worst_ratio, channel.delta)
@@ -171,7 +171,7 @@ class Walk:
 
 
 def numbers(alternatives: set[int] | frozenset[int]) -> str:
-    """Return alternative numbers as a text, such as ``1 or 2``."""
+    """Return alternative numbers as a string, such as ``1 or 2``."""
     return " or ".join(map(str, sorted(alternatives)))
 
 
@@ -202,7 +202,7 @@ class RequestedLosses:
 
 
 def requests_of(text: str) -> dict[str, RequestedLosses]:
-    """Return the requested losses of each metric. ``text`` is the TOML of a valid registry."""
+    """Return the limits on each metric's privacy loss. ``text`` is the TOML of a valid registry."""
     tables = tomllib.loads(text, parse_float=Decimal)["metric"]
     return {name: _requests(table) for name, table in tables.items()}
 

@@ -10,7 +10,7 @@ There is a score for each of the following:
 * each feature
 * each pair of features, because the noise of two reports may be correlated
 * all features together; the features are assumed to be independent
-* all pairs of windows of one feature together; the pairs are assumed to be independent
+* for one feature, all pairs of windows together; the pairs are assumed to be independent
 
 An additional score divides the values of a numeric feature into bins with equal counts. Scores that
 are sums over several windows are also divided into bins, because a medium sum may be stronger
@@ -93,7 +93,7 @@ class ObservationTable(NamedTuple):
 def observe(windows: Sequence[Bodies]) -> Observation:
     """Return the features of a device's bytes, window by window.
 
-    If a body is not in the standard encoding, the whole body becomes a single feature.
+    If a body is not in the standard encoding, the whole body is also a feature.
     """
     observation: Observation = {}
     for window, bodies in enumerate(windows):
@@ -162,8 +162,9 @@ FINE, COARSE = 64, 12
 """The maximum number of bins of a feature: `FINE` for a feature alone, `COARSE` within a pair."""
 
 LEAST_FOR_PAIRS = 16
-"""The minimum number of observations of each answer for learning likelihood ratios of pairs of
-features. With fewer observations, only single features are used.
+"""The minimum number of observations of each answer at which pairs of features are scored.
+
+With fewer observations, likelihood ratios are learned only for single features.
 """
 
 WIDEST_TABLE = 2**12

@@ -1,4 +1,4 @@
-"""The results of an exact audit next to the SDK's claims, as objects and as a document.
+"""The results of an exact audit and the SDK's claims, as objects and as a document.
 
 The audit computes the exact distribution of the symbol for each answer. Let P and Q be two of these
 distributions, and r a ratio. The *hockey-stick divergence* is the sum of max(0, P - r Q) over all
@@ -127,7 +127,7 @@ class ExactClaim:
 
 @dataclass(frozen=True, slots=True)
 class Walked:
-    """How much of the SDK's behavior was enumerated.
+    """The numbers of inputs, distributions, paths and coins in an enumeration.
 
     Attributes:
         inputs: the number of different inputs of the channel that occurred.
@@ -157,8 +157,8 @@ class Proof:
         claim: the SDK's claim about the step.
         ratio: e to the power of the epsilon that is proved for the claimed delta.
         delta: the delta that is proved for the claimed ratio.
-        between_answers: the ``ratio`` computed from the distributions of answers only, not from
-            those of inputs.
+        between_answers: the same as ``ratio``, but computed only from the distributions of answers,
+            not from the distributions of inputs.
         mismatches: a sentence for each difference from the declaration.
         leaves_out_sets: whether answers are sets, and only some possible sets were checked.
     """

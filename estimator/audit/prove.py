@@ -112,13 +112,11 @@ class _LabeledCoins:
 MOST_SETTLED = 2**10
 """The maximum number of inputs of a channel for which pairs of different answers are checked.
 
-The coins of a pair then have a million outcomes, which take about ten seconds.
+The coins of a pair then have a million outcomes, and the check takes about ten seconds.
 """
 
 Settled = tuple[int, ...]
-"""The input and permanent answer that result from a device's first answer, then those that result
-from its second answer.
-"""
+"""The input and permanent answer of a device's first answer, then those of its second answer."""
 
 
 def settling(
@@ -197,7 +195,7 @@ def _declared(walk: Walk, first: EncodedAnswer, second: EncodedAnswer) -> Chance
 
 
 def _coupled(first: Chances[int], second: Chances[int]) -> Chances[tuple[int, int]]:
-    """Return the joint distribution of two answers' inputs if the same offset rounds both.
+    """Return the joint distribution of the inputs of two answers that the same offset rounds.
 
     The offset is a random number from 0 to 1. A number is rounded up if the offset is below the
     number's fractional part. For instance, 2.25 and 5.5 become 3 and 6 for offsets below 0.25, 2
@@ -213,7 +211,7 @@ def _coupled(first: Chances[int], second: Chances[int]) -> Chances[tuple[int, in
 
 
 def _ends(inputs: Chances[int]) -> dict[int, Fraction]:
-    """Return the end of each input's range of offsets, from the largest input to the smallest."""
+    """Return the upper end of each input's range of offsets. The largest input comes first."""
     ends, end = {}, Fraction(0)
     for place in sorted(inputs, reverse=True):
         end += inputs[place]
@@ -235,15 +233,15 @@ def prove(
     all_inputs: bool = False,
     after_law: AfterLaw = lambda _: None,
 ) -> ExactAudit:
-    """Prove how much a report of each metric of a registry reveals.
+    """Prove how much a report on each of a registry's metrics reveals.
 
     Args:
         registry: the registry to audit.
-        requests: the privacy losses that the registry requests, by metric. A metric without an
-            entry is compared only with the SDK's claims.
+        requests: for each metric, the limits on privacy loss that the registry requests. A metric
+            without an entry is compared only with the SDK's claims.
         all_inputs: whether to check all inputs of a channel, even if this takes very long. By
             default, a sample is checked if a channel has many inputs.
-        after_law: called with the argument 1 after each distribution.
+        after_law: a function that is called with the argument 1 after each computed distribution.
 
     Raises:
         AuditError: if the SDK cannot be enumerated. The message names the metric and the reason.
@@ -280,8 +278,8 @@ class Walks(NamedTuple):
         laws: a function that returns the number of distributions to compute. The arguments are the
             metric, and whether to check all inputs.
         proofs: a function that yields the proofs about a metric. The arguments are the metric, the
-            requested privacy losses, the function to call after each distribution, and whether to
-            check all inputs.
+            requested limits, the function to call after each distribution, and whether to check all
+            inputs.
     """
 
     laws: Callable[[Metric, bool], int]
@@ -377,7 +375,7 @@ def crosses_proof(
 
 
 def _diagonal(counts: list[int], cell: int, *, turned: bool) -> Iterable[int]:
-    """Yield a cell for each feature: the given cell or, if the feature has too few, its last cell.
+    """Yield the given cell for each feature, or the last cell of a feature that has fewer cells.
 
     If ``turned``, the cells of every second feature are counted from the end.
     """
@@ -408,4 +406,4 @@ WALKS: Final[Mapping[str, Walks]] = {
         ),
     ),
 }
-"""The checks of mechanisms that have too many inputs to check every input, by mechanism."""
+"""The checks of each mechanism that has too many inputs to check every input."""

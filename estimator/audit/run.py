@@ -2,9 +2,9 @@
 
 A *life* is the sequence of a device's answers. A *game* consists of two lives that an attack tries
 to tell apart, and the SDK's claimed epsilon and delta for these lives. The *horizon* of a game is
-the part of a life that the attack sees, such as one report or one month. Each of the functions
-`one_report`, `months` and `windows` creates the games of one horizon. The lives contain a metric's
-first and last possible answers, and a few answers in between.
+the part of a life that the attack sees, such as one report or one month. The functions
+`one_report`, `months` and `windows` create games with different horizons. The lives contain a
+metric's first and last possible answers, and a few answers in between.
 """
 
 from __future__ import annotations
@@ -30,7 +30,10 @@ from estimator.errors import metric_named
 from estimator.results.estimate import Record, says
 
 BETWEEN = 2
-"""The number of simulated answers between the first and the last. Four answers make six pairs."""
+"""The maximum number of simulated answers between the first and the last possible answers.
+
+Four answers make six pairs.
+"""
 
 SEED = 1
 """The fixed seed for the choice of answers, which makes audits of a registry comparable."""
@@ -38,11 +41,11 @@ SEED = 1
 
 def extremes(metric: Metric) -> tuple[NamedAnswer, ...]:
     """Return the answers to tell apart: the first, the last, and some in between."""
-    named = metric.kind.extremes(midpoint=metric.channel.permanent_nanos > 0)  # whose rounding is permanent, too
+    named = metric.kind.extremes(midpoint=metric.channel.permanent_nanos > 0)  # permanent answers keep their rounding
     if named:
         return tuple(named)
     labels = metric.labels
-    answers = labels if metric.has_no_answer else cast("Labels", metric.kind).answers  # others name extremes
+    answers = labels if metric.has_no_answer else cast("Labels", metric.kind).answers  # other kinds have extremes
     inner = np.random.default_rng(SEED).permutation(np.arange(1, len(labels) - 1))[:BETWEEN]
     chosen = dict.fromkeys((0, len(labels) - 1, *sorted(inner.tolist())))
     return tuple(NamedAnswer(answers[at], word(labels[at])) for at in chosen)
@@ -92,7 +95,7 @@ class GameGroup:
     """Games that share lives and the simulated devices of these lives.
 
     Attributes:
-        games: the games.
+        games: the games that share the devices.
         devices: the number of simulated devices for each life.
     """
 
@@ -238,7 +241,7 @@ MOST_REPORTS = 20_000
 """The default maximum number of reports of each answer."""
 
 Lives = dict[black_box.Life, list[list[Observation]]]
-"""The observations of all devices with a given life, window by window."""
+"""For each life, the observations of each device with this life, window by window."""
 
 
 class Finding(Record, frozen=True, kw_only=True):
@@ -316,8 +319,8 @@ def audit(
         registry: the registry to audit, from `chosen`.
         reports: the minimum number of reports of each answer to a single metric, at least
             `LEAST_REPORTS`.
-        after_life: called after the simulation of each device. The argument is the number of
-            simulated windows.
+        after_life: a function that is called after the simulation of each device. The argument is
+            the number of windows that were simulated for the device.
         make_device: a function that returns a `Telemetry`, or an object that behaves like one, such
             as `black_box.OtherSdk.device`.
 

@@ -1,6 +1,7 @@
-"""The exact audit of vectors and texts, whose coins have too many outcomes to run every outcome.
+"""The exact audit of metrics whose answers are encoded as vectors or are texts.
 
-The audit runs all outcomes at a toy size, and a few outcomes at full size.
+The coins of a report have too many outcomes to run every outcome. The audit therefore runs all
+outcomes at a toy size, and a few outcomes at full size.
 
 **Vectors.** Vectors have dimension D. A report names one of B rotations and one of the 2 D signed
 axes (see `rotated_axes`). In each rotation, the s axes near the vector are *favored*, which means
@@ -177,7 +178,7 @@ class Script:
 
 
 def text_proof(metric: Metric, request: RequestedLoss | None, after_law: Callable[[int], object]) -> Proof:
-    """Prove the epsilon of a report on a metric whose answers are texts, with small parameters.
+    """Prove, at toy size, the epsilon of a report on a metric whose answers are texts.
 
     Raises:
         AuditError: if the SDK cannot be enumerated.

@@ -40,7 +40,8 @@ class ScriptedCollector:
     def __init__(self, on_kill: Callable[[], None]) -> None:
         """Start to listen.
 
-        ``on_kill`` kills the program. A script can request this call in place of a response.
+        ``on_kill`` kills the program under test. A script can request this call in place of a
+        response.
         """
         self._script: deque[Scripted] = deque()
         self._received: list[tuple[ReceivedRequest, Scripted]] = []

@@ -34,7 +34,7 @@ def answers(
     """Yield a case for each answer in the vectors."""
     listed: tuple[tuple[dict[str, Any], str, Callable[[Any], object]], ...] = (
         *((vector, "K-1", _as_it_is) for vector in coins["kinds"]),
-        *((vector, "K-1", json.loads) for vector in coins["answers"]),  # these texts are decimal numbers
+        *((vector, "K-1", json.loads) for vector in coins["answers"]),  # these strings are decimal numbers
         *((vector, "K-2", _as_it_is) for vector in invalid["answers"]),
     )
     for vector, rule, read in listed:

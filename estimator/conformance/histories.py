@@ -24,7 +24,7 @@ NINE: Final = "nine"
 """The name of a registry with nine daily metrics, for generated histories."""
 
 START, SOON, LATER, LAST = "2026-11-18 12:00", "2026-11-18 14:00", "2026-11-19 16:00", "2026-11-20 16:00"
-"""The instants of generated histories.
+"""The instants of generated histories, in UTC.
 
 * `START`: the device records and sends reports.
 * `SOON`: after a malformed verdict, the device sends the upload again.

@@ -39,7 +39,8 @@ class Program:
         """Start the program. The command is split into words as in a shell.
 
         Raises:
-            ConformanceError: if the program cannot be started, or does not introduce itself.
+            ConformanceError: if the program cannot be started, or gives no valid answer to
+            ``hello``.
 
         """
         self._command = command
@@ -124,7 +125,7 @@ class Program:
 
 
 def _read(process: subprocess.Popen[str], lines: SimpleQueue[str]) -> None:
-    """Put each line that a program prints into a queue. At the end, put an empty text."""
+    """Put each line that a program prints into a queue. At the end, put an empty string."""
     assert process.stdout is not None  # noqa: S101 it was started with a pipe
     with process.stdout as output:
         for line in output:

@@ -1,20 +1,20 @@
-"""Divide a total epsilon among metrics so that the largest error is as small as possible.
+"""The division of a total epsilon among metrics.
 
-Each metric has a target error. The search minimizes the largest ratio of a metric's error to its
+Each metric has a target error. The division minimizes the largest ratio of a metric's error to its
 target. For example, errors of 3 and 2 points with targets of 2 and 1 points have the ratios 1.5 and
 2, so the largest ratio is 2.
 
 For a metric with shares, the error is the standard error of a share, computed as if all shares were
-equal. For other metrics, the error is the standard error of the mean, for the answers with the
-largest variance. The squared error is proportional to the variance of the answers plus the variance
-of the channel's noise. The variance of the noise decreases with epsilon almost like e**epsilon /
-(e**epsilon - 1)**2. This formula is exact for randomized response, and for subset selection of many
-values (Ye & Barg 2018, theorem III.1).
+equal. For other metrics, the error is the standard error of the mean, for the distribution of
+answers with the largest variance. The squared error is proportional to the variance of the answers
+plus the variance of the channel's noise. The variance of the noise decreases with epsilon almost
+like e**epsilon / (e**epsilon - 1)**2. This formula is exact for randomized response, and for subset
+selection of many values (Ye & Barg 2018, theorem III.1).
 
-Each round of the search has three steps:
+A search finds the epsilons. Each round of the search has three steps:
 
 1. Build each metric's channel at the current epsilon and compute the variance of its noise.
-2. Extrapolate this variance to other epsilons by the formula above.
+2. Extrapolate this variance to other epsilons with the formula above.
 3. Find, by bisection, the epsilons that use up the total and give all metrics the same ratio.
 
 The search ends when the epsilons no longer change.
@@ -60,8 +60,9 @@ epsilons never noticeably exceed their total.
 """
 
 DIGITS = 6
-"""The number of significant digits of an epsilon. More digits would change an error by at most a
-millionth of the error.
+"""The number of significant digits of an epsilon.
+
+More digits would change an error by less than 0.01% of the error.
 """
 
 HIGHEST: Final = 2.0**64
@@ -82,7 +83,7 @@ ROUNDS: Final = 8
 """The maximum number of rounds of the search. Four rounds are usual.
 
 More rounds are needed only if the search alternates between two designs of a mechanism. Each design
-then leads to an epsilon at which the other design is better.
+then leads to an epsilon at which the other design has less noise.
 """
 
 STILL: Final = 1e-4
@@ -204,7 +205,7 @@ def cost(metric: Metric, registry: Registry) -> int:
 
 
 def _least_cost(names: Sequence[str], registry: Registry) -> int:
-    """Return the cost of a window's reports at the lowest valid epsilons, in billionths.
+    """Return the cost of a window's reports at the lowest valid epsilon, in billionths.
 
     With ``strategy = "sample"``, a device may answer only one metric per window. The result is then
     the cost of the metric with the most reports.
@@ -215,7 +216,7 @@ def _least_cost(names: Sequence[str], registry: Registry) -> int:
 
 
 def _search(candidates: Candidates, start: _Candidate, goals: Floats, total: float) -> Iterator[_Candidate]:
-    """Yield one candidate per round. A candidate is usually better than the previous one."""
+    """Yield one candidate per round. The largest ratio of error to target usually decreases."""
     registry, candidate = candidates.registry, start
     epsilons = np.zeros(goals.size)
     for _ in range(ROUNDS):

@@ -105,10 +105,10 @@ def _enclosed(shuffled: Shuffled, delta: float, at_zero: float) -> tuple[float, 
 def composed(tallies: Sequence[tuple[int, Blanket]], delta: float) -> float:
     """Return the total epsilon, rounded up, of several tallies for a given total delta.
 
-    Each tally is given by its number of honest reports and its channel's blanket. Each metric has a
-    separate tally, so the reports on different metrics are shuffled separately. The losses of a
-    device add up over all tallies (Dwork & Roth 2014, theorem 3.16). The result is valid whichever
-    of the metrics the device answered. Each tally gets an equal part of delta.
+    ``tallies`` contains each tally's number of honest reports and channel blanket. Each metric has
+    a separate tally, so the reports on different metrics are shuffled separately. The losses of a
+    device add up over all tallies (Dwork & Roth 2014, theorem 3.16). The result is valid no matter
+    which of the metrics the device answered. Each tally gets an equal part of delta.
 
     If whole uploads were shuffled instead, the epsilons in an upload would add up *before* the
     amplification. The total would be ``shuffled_epsilon(uploads, Blanket.of_epsilon(sum), delta)``.
@@ -119,7 +119,7 @@ def composed(tallies: Sequence[tuple[int, Blanket]], delta: float) -> float:
 
 
 def sampled(epsilon: float, delta: float, rate: float) -> tuple[float, float]:
-    """Return a tally's epsilon and delta, rounded up, if nobody knows which devices were selected.
+    """Return a tally's epsilon and delta, rounded up, for a secret random sample of devices.
 
     ``epsilon`` and ``delta`` are the values for an attacker who knows the selected devices.
     ``rate`` is the fraction of selected devices. Raise `ValueError` if the rate is not between 0
@@ -141,9 +141,9 @@ def sampled(epsilon: float, delta: float, rate: float) -> tuple[float, float]:
 def shuffled_law(reports: int, blanket: Blanket, dishonest: int = 0, tail: float = TAIL) -> Shuffled:
     """Return the distribution from which a tally's delta can be computed for any epsilon.
 
-    The arguments are as for `shuffled_epsilon`. ``tail`` is the total probability that is ignored
-    at each end of the distributions of K and G (see `Shuffled`). The ignored probability is added
-    to delta. Raise `ValueError` if an argument is out of range.
+    The other arguments are those of `shuffled_epsilon`. ``tail`` is the total probability that is
+    ignored at each end of the distributions of K and G (see `Shuffled`). The ignored probability is
+    added to delta. Raise `ValueError` if an argument is out of range.
     """
     if reports < 1 or dishonest < 0:
         raise ValueError(f"reports must be at least 1, and dishonest at least 0; not {reports} and {dishonest}")
@@ -178,9 +178,9 @@ def _epsilon_of_tally(reports: int, blanket: Blanket, delta: float) -> float:
 def together(tallies: Sequence[tuple[Metric, int]], delta: float) -> Central | None:
     """Return the total privacy loss of a device with a report in each of several closed tallies.
 
-    Each tally is given by its metric and its number of reports. A report from a channel with its
+    ``tallies`` contains each tally's metric and number of reports. A report from a channel with its
     own delta counts with its full epsilon and delta, without amplification. The result is None if
-    the channels' own deltas add up to at least ``delta``.
+    there are no reports, or if the channels' own deltas add up to at least ``delta``.
     """
     counted = [(metric, reports) for metric, reports in tallies if reports > 0]
     pure = [(reports, Blanket.of_channel(metric.channel)) for metric, reports in counted if not metric.delta]

@@ -29,18 +29,18 @@ u and v lie between 1 and r, so each point (u, v) is a mixture of the corners of
 W is linear in u and v, and max(0, .) is convex. By Jensen's inequality, the corners reveal at least
 as much as the points. R0 and R1 each sum to 1, so three numbers determine all weights:
 
-* a, the weight of (r, 1), and also the weight of (1, r): the total variation distance of R0 and R1,
-  divided by r - 1;
-* the weight of both: s - a, with s = (1 - gamma) / (r - 1);
-* the weight of neither: gamma - s - a.
+* ``a``, the weight of (r, 1), and also the weight of (1, r): the total variation distance of R0 and
+  R1, divided by r - 1;
+* the weight of *both*: s - a, with s = (1 - gamma) / (r - 1);
+* the weight of *neither*: gamma - s - a.
 
-**Worst pair.** A larger value of a moves weight from *both* and *neither* to the corners that are
-apart. Compared with *both* and *neither*, W is larger at one of these corners and smaller at the
-other. The mean of W does not change. This mean-preserving spread increases the bound. The worst
-pair of answers therefore has the largest total variation distance. If this distance is unknown, the
-code uses the largest a for which no weight is negative. Some answers are encoded as a random input.
-The symbol of a randomly encoded answer has a mixture distribution. No two mixtures have a larger
-total variation distance than the worst pair of inputs.
+**Worst pair.** If ``a`` is larger, more weight is at the two corners called *apart*, and less
+weight is at *both* and *neither*. Compared with *both* and *neither*, W is larger at one corner
+called *apart*, and smaller at the other. The mean of W does not change. This mean-preserving spread
+increases the bound. The worst pair of answers therefore has the largest total variation distance.
+If this distance is unknown, the code uses the largest ``a`` for which no weight is negative. Some
+answers are encoded as a random input. The symbol of a randomly encoded answer has a mixture
+distribution. No two mixtures have a larger total variation distance than the worst pair of inputs.
 
 **Unknown blanket.** If the blanket is unknown, max(R0, R1) / r is a lower bound for the blanket. At
 each symbol, u or v is then equal to r. By the same argument, all weight is at the corners called
@@ -79,8 +79,9 @@ from estimator.decoders.inversions import extreme_of, inversion_of
 from estimator.statistics.arrays import Floats
 
 EXACT_BELOW = 32
-"""The smallest n for which the code uses Stirling's series to approximate log n!. With terms up to
-1/n^7, the error is below 1/(1188 n^9), which is less than 3e-17.
+"""The smallest n for which the code uses Stirling's series to approximate log(n!).
+
+With terms up to 1/n^7, the error is below 1/(1188 n^9), which is less than 3e-17.
 """
 
 FIXED_ERROR = 2.0**-43
@@ -109,7 +110,7 @@ _STIRLING[1:] -= math.log(2 * math.pi) / 2
 
 
 def log_mass_ceiling(successes: Floats, trials: Floats, probability: float, complement: float) -> Floats:
-    """Return the logarithms of binomial probabilities. The result is rounded up (Loader 2000).
+    """Return the logarithms of binomial probabilities (Loader 2000), rounded up.
 
     ``complement`` is 1 - ``probability``, given as an argument because a subtraction would lose
     digits. Neither ``probability`` nor ``complement`` may be 0.
@@ -199,7 +200,7 @@ POINTS = 2**14
 """The maximum number of nodes (values of G at which f is computed) in all buckets together."""
 
 STEP = 0.125
-"""The approximate decrease of log f between adjacent nodes, unless `POINTS` limits the nodes."""
+"""The approximate decrease of log f between adjacent nodes, unless `POINTS` limits their number."""
 
 TAIL = 2.0**-100
 """The total probability of the ignored values of K, and of G, on each side of the mean."""
@@ -245,7 +246,7 @@ class Blanket:
         Each weight has a relative error of a few times 2^-53. `Shuffled` compensates by rounding
         up.
         """
-        # For every symbol, there is a set none of whose members the symbol favors. The blanket of
+        # For every symbol, some set contains no member that the symbol favors. The blanket of
         # sets is therefore the blanket of their members, which `last_step` randomizes.
         worst, total = cls.of_epsilon(as_float(epsilon_nanos(channel))), blanket_weight(channel.last_step)
         if total is None or worst.local_epsilon > MOST_EPSILON:

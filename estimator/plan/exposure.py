@@ -83,8 +83,7 @@ ROUNDED = 1 + 2.0**-48
 """A factor that compensates for the rounding of a probability to a float."""
 
 MOST_COMPOSED = 10**6
-"""The maximum number of reports with the same loss for which the distribution of the total loss is
-computed.
+"""The maximum number of reports with the same loss for which `composed_epsilon` is computed.
 
 With more reports, only the bound by moments (`bounded_epsilon`) is used.
 """
@@ -144,7 +143,7 @@ def _exposure(registry: Registry, horizon: Horizon, today: date, delta: float) -
 
 
 def own_delta(registry: Registry, horizon: Horizon, today: date) -> Fraction:
-    """Return the largest possible sum of the deltas of a device's reports in a period.
+    """Return the maximum total delta of all reports of a device in a period.
 
     The ledger's ceiling on deltas limits this sum. A browser may wipe its ledger, so in browsers,
     the ceiling does not limit the sum for a month or a year.

@@ -201,7 +201,7 @@ def _paid(
 
 
 def participations(registry: Registry, today: date) -> Fraction:
-    """Return the fraction of windows in which a device answers if the strategy is ``"pace"``.
+    """Return the fraction of windows in which a device with the strategy ``"pace"`` answers.
 
     Until the last metric expires, the device answers in all windows that the ceilings allow.
     """
@@ -230,7 +230,7 @@ def _affordable(registry: Registry, today: date) -> dict[Ceiling, int]:
 
 
 def ceiling_notes(registry: Registry, today: date, exhausted: Sequence[Exhaustion]) -> list[str]:
-    """Return a sentence about each ceiling that may be too low for all answers.
+    """Return a sentence about each ceiling that may be too low to pay for all answers.
 
     ``exhausted`` is the result of `exhaustions`, which takes long to compute.
     """

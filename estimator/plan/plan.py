@@ -84,8 +84,8 @@ def too_much(nanos: int, most: Fraction, *, may_be_wiped: bool) -> list[str]:
 
 
 COMMON: Final = 0.01
-"""The share of devices that makes a text *common* in a plan. A plan states how many devices must
-report before a common text is found.
+"""The share of devices that have a *common* text in a plan. A plan states how many devices must
+report before such a text is found.
 """
 
 DELTA: Final = 1e-6
@@ -100,11 +100,12 @@ class PlanRequest:
         population: the number of devices.
         today: the UTC day on which the plan begins.
         delta: the delta for a device's total epsilon, and for a published tally's epsilon.
-        target_errors: the target standard error of each metric, in the metric's unit.
+        target_errors: for some metrics, the target standard error in the metric's unit. All other
+            metrics have the target `usual_error`.
         windows: the number of windows that are pooled to compute an error. None means one window.
             With ``strategy = "pace"``, None means all windows before the metrics expire.
-        people: for some metrics, the known distribution of answers. The plan suggests better
-            clipping ranges for these metrics.
+        people: for some metrics, the known distribution of answers. The plan compares clipping
+            ranges for these metrics.
 
     """
 
@@ -367,7 +368,7 @@ def _mean_error(analysis: Analysis[Any], error: float) -> MeanError:
 
 
 def unseen(registry: Registry, population: int, today: date) -> list[str]:
-    """Return a sentence for each metric about which ``population`` devices would reveal nothing."""
+    """Return a sentence for each metric about which ``population`` devices would show nothing."""
     part = answering(registry, today)
     asked = [metric for metric in registry.metrics.values() if windows_left(metric, today) != 0]
     shows_nothing = [metric for metric in asked if _shows_nothing(metric, int(population * part))]
@@ -376,7 +377,7 @@ def unseen(registry: Registry, population: int, today: date) -> list[str]:
 
 
 def _shows_nothing(metric: Metric, reports: int) -> bool:
-    """Return whether no share can be detected, or the mean's interval covers the metric's range."""
+    """Return whether no share is detectable, or whether the mean's interval covers its range."""
     analysis, reports = analysis_of(metric), reports // max(1, len(metric.strata))
     if reports == 0:
         return True
@@ -414,10 +415,11 @@ def _strata(analysis: Analysis[Any], reports: int) -> StrataPlan | None:
 
 
 def _central(metric: Metric, reports: int, delta: float, part: Fraction) -> Central | None:
-    """Return the privacy loss from a window's tally if a fraction ``part`` of the devices reports.
+    """Return the privacy loss from the tally of one window.
 
-    The result is valid only if nobody knows which devices reported. For a metric with public
-    strata, the result is the loss from one stratum's tally if all strata have the same size.
+    ``part`` is the fraction of devices that report. The result is valid only if nobody knows which
+    devices reported. For a metric with public strata, the result is the loss from the tally of one
+    stratum. All strata are assumed to have the same size.
     """
     shuffled = central_of(metric, reports // max(1, len(metric.strata)), delta, closed=True)
     if shuffled is None or part == 1:
@@ -439,7 +441,8 @@ def _share_errors(analysis: Analysis[Any], reports: int) -> ShareErrors | None:
 def _without_clips(metrics: Sequence[MetricPlan], people: Mapping[str, Numbers]) -> Iterator[str]:
     """Yield a sentence for each metric whose clipping range should remain unchanged.
 
-    According to the known answers to such a metric, no other range gives a better mean.
+    According to the known answers to such a metric, no other range clearly lowers the error of the
+    mean.
     """
     for metric in metrics:
         if metric.metric in people and not metric.clips:

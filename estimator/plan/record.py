@@ -1,7 +1,8 @@
 """A record of a deployment for the public registry of OpenDP and NIST.
 
-This registry lists systems that use differential privacy. All facts in the record come from
-`metrics.toml`. Texts that only the team can provide are placeholders that begin with `FILL_IN`.
+This registry lists systems that use differential privacy. The facts in the record come from
+`metrics.toml`, except the date and the number of devices. Entries that only the team can write are
+placeholders that begin with `FILL_IN`.
 
 The record follows the schema of this public registry, the Differential Privacy Deployments
 Registry, as of 2026 (Ghazi, Nanayakkara & Vadhan; opendp/deployments-registry-data on GitHub).

@@ -32,9 +32,7 @@ from estimator.statistics.confidence import EXACT_BELOW, FEW, POWER, Z_OF_POWER,
 from estimator.statistics.intervals import at_most, binomial_intervals
 
 USUAL: Final = 0.01
-"""The default target error: one percentage point for a share, or one percent of the range for a
-mean.
-"""
+"""The default target error: 0.01 for a share, or 1% of the range for a mean."""
 
 
 def unit_variance(metric: Metric) -> float:
@@ -54,8 +52,9 @@ def usual_variance(metric: Metric) -> float:
     For a share, all shares are assumed to be equal. For a mean, the result is the largest variance
     for any distribution of answers. ``mechanism = "auto"`` chooses the mechanism that minimizes
     this variance, because this variance decreases continuously with epsilon. In contrast, the
-    worst-case variance of a share jumps at some epsilons. At these epsilons, the best design
-    changes from one that favors rare values to one that favors common values, or back.
+    worst-case variance of a share jumps at some epsilons. At these epsilons, the design with the
+    smallest worst-case variance changes from one that favors rare values to one that favors common
+    values, or back.
     """
     analysis = analysis_of(metric)
     squares = analysis.squares
@@ -115,7 +114,7 @@ def smallest_share(squares: Squares, reports: int) -> float | None:
 
 
 def least_count(other: float, reports: int) -> int | None:
-    """Return the smallest number of supporting reports from which a share is detected.
+    """Return the smallest number of supporting reports at which a share is detected.
 
     With this number, the interval for the probability of a supporting report lies above ``other``.
     ``other`` is the probability that a report supports a given value although the device has

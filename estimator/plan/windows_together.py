@@ -49,7 +49,7 @@ PERIODS: Final[Mapping[WindowKind, Mapping[str, int]]] = {
     WindowKind.WEEK: {"week": 1, "month": 4, "quarter": 13},
     WindowKind.MONTH: {"month": 1, "quarter": 3},
 }
-"""The lengths of the compared periods, in windows, by kind of window."""
+"""For each kind of window, the lengths of the compared periods, as numbers of windows."""
 
 MIDDLE: Final = np.array([0.5])
 """The share with the largest variance of answers. The same number is the mean with the largest
@@ -59,13 +59,13 @@ variance if answers range from 0 to 1.
 OPPOSED: Final = 0.25
 """The absolute value of the lowest possible covariance of a person's answers in two windows.
 
-This covariance occurs if half of the people answer yes in one window, and everyone gives the
+This covariance occurs if half of the people answer "yes" in one window, and everyone gives the
 opposite answer in the other window.
 """
 
 
 class Together(Record, frozen=True):
-    """The error of a metric's shares, or otherwise of its mean, pooled over several windows."""
+    """The standard error of a metric's pooled shares or, without shares, of its pooled mean."""
 
     windows: Annotated[int, says("the number of windows.")]
     standard_error_worst: Annotated[
@@ -131,7 +131,7 @@ def width_of(analysis: Analysis[Any]) -> float:
 
 
 def together(analysis: Analysis[Any], windows: int, reports: int) -> Together | None:
-    """Return the error of a metric's share or mean, pooled over several windows.
+    """Return the error of a metric's share or mean that is pooled over several windows.
 
     Return None if there are no reports, or if the command ``report`` never pools this figure.
     """

@@ -27,14 +27,13 @@ MAX_DEVICES = 10**15
 SHOWN_MISTAKES = 20
 
 _Cells = dict[tuple[str, ...], list[int]]
-"""For each distinct content of a metric's cells, the number of rows with this content, and the
-first of these rows.
+"""A mapping from the content of a metric's cells to two integers.
+
+The integers are the number of rows with this content, and the number of the first such row.
 """
 
 SHARES_TOLERANCE = Fraction(1, 10**6)
-"""The maximum difference between 1 and the sum of a metric's shares. Shares may be rounded to seven
-digits.
-"""
+"""The maximum difference between 1 and the sum of a metric's shares, which may be rounded."""
 
 
 OF_MODELS: Final = "a model is not rehearsed here; use rehearse-model"
@@ -180,7 +179,8 @@ def _is_model(metric: Metric) -> bool:
 def _columns(heading: list[str], registry: Registry) -> dict[str, tuple[int, ...]]:
     """Return the positions of each metric's columns.
 
-    The parts of an answer may have separate columns. For instance, a pair of answers may have two.
+    The parts of an answer may have separate columns. For instance, a pair of answers may have two
+    columns.
     """
     columns: dict[str, tuple[int, ...]] = {}
     for name, metric in registry.metrics.items():

@@ -1,8 +1,8 @@
 """The expected quality of a model, measured on people who were not used for training.
 
 The AUC (area under the ROC curve) measures the quality. The AUC is the probability that the model
-gives a higher score to a random person with the label yes than to a random person with the label
-no. A model that predicts nothing has an AUC of 0.5, and a perfect model has an AUC of 1.
+gives a higher score to a random person with the label "yes" than to a random person with the label
+"no". A model that predicts nothing has an AUC of 0.5, and a perfect model has an AUC of 1.
 
 A table contains the true answers of some people. The table has one column per feature, and one
 column, named after the metric, for the label. Each row is a different person, unless a column
@@ -49,7 +49,10 @@ FEWEST_HELD_BACK: Final = 2
 """The minimum number of people held back for the test, because both labels must occur."""
 
 UNIX_EPOCH_S: Final = 0.0
-"""An arbitrary time that determines the window of a tally. A rehearsal itself has no windows."""
+"""An arbitrary Unix time that determines the window of a tally.
+
+A rehearsal itself has no windows.
+"""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -65,7 +68,7 @@ class People:
 
     @property
     def labels(self) -> np.ndarray[tuple[int], np.dtype[np.bool_]]:
-        """Whether the label of each row is yes, shape (rows,)."""
+        """Whether the label of each row is "yes", shape (rows,)."""
         return np.array([answer[LABEL] is True for answer in self.answers])
 
     def held_back(self, generator: np.random.Generator) -> np.ndarray[tuple[int], np.dtype[np.bool_]]:
@@ -192,11 +195,11 @@ def drawn_tally(metric: Metric, encoded: Counts, counts: Counts, generator: np.r
 
 
 def auc_of(scores: Floats, labels: np.ndarray[tuple[int], np.dtype[np.bool_]]) -> float:
-    """Return the AUC of scores, given whether each person's label is yes.
+    """Return the AUC of the scores of several people.
 
-    The AUC is the probability that a random person with the label yes has a higher score than a
-    random person with the label no. A pair of equal scores counts as one half. Both labels must
-    occur.
+    ``labels`` states whether each person's label is "yes". The AUC is the probability that a random
+    person with the label "yes" has a higher score than a random person with the label "no". A pair
+    of equal scores counts as one half. Both labels must occur.
     """
     yes, no = np.sort(scores[labels]), np.sort(scores[~labels])
     below = np.searchsorted(no, yes, side="left") + np.searchsorted(no, yes, side="right")
@@ -235,7 +238,10 @@ FEWEST_DEVICES: Final = 1000
 """The first number of devices that a search tries."""
 
 MOST_DEVICES: Final = 10**7
-"""The maximum number of devices. Simulating the reports of so many devices takes minutes."""
+"""The maximum number of devices in a search.
+
+Simulating the reports of so many devices takes minutes.
+"""
 
 DOUBLINGS: Final = math.ceil(math.log2(MOST_DEVICES / FEWEST_DEVICES))
 
@@ -245,8 +251,7 @@ devices. Three steps determine the smallest sufficient number to within 9%.
 """
 
 MOST_REHEARSALS: Final = 1 + DOUBLINGS + HALVINGS
-"""The maximum number of rehearsals in a search. Each rehearsal has a different number of devices.
-"""
+"""The maximum number of rehearsals in a search, each with a different number of devices."""
 
 DIGITS: Final = 2
 """The bisection rounds each number of devices up to a number with this many significant digits."""

@@ -40,7 +40,7 @@ Value = bool | str | int | float | Decimal | Fraction | tuple["Value", ...] | No
 """An answer. The members of a set are in the domain's order, so equal sets are equal tuples."""
 
 ROUNDING: Final = 1e-9
-"""The allowed rounding error of a cumulative share in a comparison with the level of a quantile."""
+"""The allowed rounding error of a cumulative share that is compared with a quantile's level."""
 
 Truths = Mapping[FigureKey, float]
 
@@ -74,7 +74,7 @@ def as_float(value: Value) -> float:
 
 
 def read_answer(metric: Metric, cell: str | tuple[str, ...]) -> TrueAnswer:
-    """Parse an answer from one cell, or from several cells with a part of the answer each.
+    """Parse an answer from one cell, or from several cells that each contain a part of the answer.
 
     Raise `ValueError` if the cells do not contain an answer. The message describes possible
     answers, but never contains the content of a cell.
@@ -258,9 +258,9 @@ class Population:
 
     @property
     def clips(self) -> tuple[Clip, ...]:
-        """The clipping ranges that lead to a better mean than the present range.
+        """Clipping ranges to compare, including the range whose mean has the smallest error.
 
-        Empty if no range is better.
+        Empty if no range gives a clearly smaller error than the present range.
         """
         people = self.unclipped if self.metric.kind.statistic == "mean" else None
         return () if people is None else analysis_of(self.metric).clips(people, self.devices)

@@ -39,8 +39,8 @@ from estimator.statistics.confidence import CONFIDENCE
 from estimator.tallies import Tally
 
 UNIX_EPOCH_S = 0.0
-"""The time that determines a rehearsal's window. This time is fixed, because the same seed must
-always give the same output.
+"""The Unix time that determines a rehearsal's window. This time is fixed, because the same seed
+must always give the same output.
 """
 
 LONGEST_WINDOW_S = 31 * 86_400
