@@ -7,14 +7,14 @@ is a *distribution*: the probability of each symbol.
 
 **Inputs.** All inputs of a channel are walked if the number of inputs times the number of symbols
 is at most `MOST_PATHS`. Otherwise, a sample of inputs is walked: the first two, the last two, the
-middle one, and some random inputs. A *worst pair* is a pair of inputs with the largest ratio
-between the probabilities of some symbol. The sample always contains a worst pair, for the following
-reasons:
+middle one, and some random inputs. A *worst pair* is a pair of inputs for which some symbol's two
+probabilities have the largest possible ratio. The sample always contains a worst pair, for the
+following reasons:
 
 * k-ary response, block designs and geometries: every pair is a worst pair. Each symbol has one
   probability for a set of favored inputs, and a smaller probability for all other inputs. For each
   pair of inputs, some symbol favors only one of the two. A cyclic design treats all values alike,
-  because shifting all values by the same amount shifts all symbols.
+  because shifting all values by the same amount only permutes the symbols.
 * Trees (`hierarchical`): the first and the last input are in different nodes on every level. Every
   pair of nodes on a level is a worst pair.
 * Bands (`square_wave`, `optimal_mean`): from the first input to the last, the probability of a

@@ -18,7 +18,7 @@ that at least one bound of an audit is wrong is at most `FALSE_ACCUSATION` (Bonf
 inequality). The probability that an audit refutes a true claim is therefore at most
 `FALSE_ACCUSATION`.
 
-Each bound on a probability is the end of a one-sided Clopper-Pearson interval (1934). The *level*
+Each bound on a probability is the end of a one-sided interval (Clopper & Pearson 1934). The *level*
 of a bound is the maximum probability that the bound is wrong.
 
 Sources: Ding, Wang, Wang, Zhang & Kifer 2018, "Detecting violations of differential privacy",

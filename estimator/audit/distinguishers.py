@@ -3,9 +3,9 @@
 The audit splits the bytes of a device into features, such as the symbol of a report or the size of
 an upload.
 
-For known distributions, the best test orders observations by their likelihood ratio (Neyman &
-Pearson 1933). This module learns likelihood ratios from a sample of observations of both answers.
-There is a score for each of the following:
+For known distributions, the most powerful test orders observations by their likelihood ratio
+(Neyman & Pearson 1933). This module learns likelihood ratios from a sample of observations of both
+answers. There is a score for each of the following:
 
 * each feature
 * each pair of features, because the noise of two reports may be correlated

@@ -1,4 +1,4 @@
-"""The audit by attacks, which infer the answers of simulated devices from the bytes they send.
+"""The audit by attacks, which infer answers from the bytes that simulated devices send.
 
 A *life* is the sequence of a device's answers. A *game* consists of two lives that an attack tries
 to tell apart, and the SDK's claimed epsilon and delta for these lives. The *horizon* of a game is
@@ -40,7 +40,7 @@ SEED = 1
 
 
 def extremes(metric: Metric) -> tuple[NamedAnswer, ...]:
-    """Return the answers to tell apart: the first, the last, and some in between."""
+    """Return the answers for attacks to tell apart: the first, the last, and some in between."""
     named = metric.kind.extremes(midpoint=metric.channel.permanent_nanos > 0)  # permanent answers keep their rounding
     if named:
         return tuple(named)
@@ -114,7 +114,7 @@ class GameGroup:
 
     @property
     def effort(self) -> int:
-        """The cost of the simulation, as a number of windows."""
+        """The cost of the simulation. A first window counts as `REPORTS_A_WINDOW` windows."""
         return self.windows + (REPORTS_A_WINDOW - 1) * self.devices * len(self.lives)
 
 

@@ -12,7 +12,7 @@ checked from the tally:
   each other.
 * The reports in the tally are honest: the channel randomized each report with coins that only the
   device knows. An attacker can subtract fabricated reports from the tally, so the argument
-  ``dishonest`` must include all fabricated reports.
+  ``dishonest`` must count all fabricated reports.
 * Only the answers of one device are protected. The tally may reveal whether the device reports, and
   how often. A person with several devices has a larger loss than one device.
 
@@ -76,10 +76,10 @@ def shuffled_epsilon(reports: int, blanket: Blanket, delta: float, *, dishonest:
 def _enclosed(shuffled: Shuffled, delta: float, at_zero: float) -> tuple[float, float]:
     """Return an epsilon that is too small for the delta, and a slightly larger, valid epsilon.
 
-    ``at_zero`` is the delta at epsilon 0, which must exceed ``delta``. The logarithm of delta is
-    nearly linear in the square of epsilon. The search therefore uses false position (the Illinois
-    method, Dowell & Jarratt 1971, "A modified regula falsi method"). Bisection needs two to three
-    times as many steps.
+    ``at_zero``, the delta at epsilon 0, must exceed ``delta``. The logarithm of delta is nearly
+    linear in the square of epsilon. The search therefore uses false position (the Illinois method,
+    Dowell & Jarratt 1971, "A modified regula falsi method"). Bisection needs two to three times as
+    many steps.
     """
     target = math.log(max(delta, UNDERFLOW))
     short, enough = 0.0, shuffled.blanket.local_epsilon
@@ -129,7 +129,8 @@ def sampled(epsilon: float, delta: float, rate: float) -> tuple[float, float]:
     Gaboardi 2018, "Privacy amplification by subsampling", theorem 9). The theorem assumes a sample
     of fixed size, drawn without replacement, and data sets that differ in one answer. The theorem
     applies here if each device tosses a secret coin, and the probability of selection does not
-    depend on the answers. All sets of selected devices of the same size are then equally likely.
+    depend on the answers. All sets of devices of the same size are then equally likely to be
+    selected.
     """
     if not 0 <= rate <= 1:
         raise ValueError(f"rate must be from 0 to 1, not {rate}")

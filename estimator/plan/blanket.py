@@ -2,7 +2,7 @@
 
 **Blanket.** The blanket of a channel assigns to each symbol the symbol's smallest probability over
 all answers. Gamma is the sum of these probabilities. For example, consider randomized response for
-yes and no at epsilon ln 3. The device sends the true answer with probability 3/4 and the other
+"yes" and "no" at epsilon ln 3. The device sends the true answer with probability 3/4 and the other
 answer with probability 1/4. Each symbol's smallest probability is 1/4, and gamma is 1/2. Every
 report can be seen as drawn in two steps. With probability gamma, the symbol comes from the blanket,
 whatever the answer. Otherwise, the symbol comes from a distribution that depends on the answer.
@@ -45,7 +45,7 @@ distribution. No two mixtures have a larger total variation distance than the wo
 **Unknown blanket.** If the blanket is unknown, max(R0, R1) / r is a lower bound for the blanket. At
 each symbol, u or v is then equal to r. By the same argument, all weight is at the corners called
 *apart* in the worst case, and a = 1 / (r + 1). This worst case is randomized response, so no
-channel with the same epsilon is worse.
+channel with the same epsilon reveals more.
 
 **Sums.** K is the number of reports at the two corners called *apart*. Each of these reports is at
 (r, 1) with probability one half. N is the number of reports at (r, 1). G is the number of reports

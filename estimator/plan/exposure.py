@@ -201,8 +201,8 @@ class PrivacyLoss(NamedTuple):
 
     ``epsilon`` is the largest loss, rounded up. ``extreme`` is the probability of the loss epsilon,
     given the answer for which this loss is more likely. For example, ``extreme`` is 3/4 for
-    randomized response on yes and no at epsilon ln 3. ``delta`` is the probability that the loss is
-    unbounded.
+    randomized response on "yes" and "no" at epsilon ln 3. ``delta`` is the probability that the
+    loss is unbounded.
     """
 
     epsilon: float

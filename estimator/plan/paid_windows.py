@@ -76,7 +76,7 @@ class _Sums:
         self._periods = self._periods_of_month = 0
 
     def spent(self, day: date) -> Spent:
-        """Return the largest sums of charges by the end of ``day``.
+        """Return the largest sums that may have been charged by the end of ``day``.
 
         This method must be called for each day in turn, beginning with the first day of the plan.
         """

@@ -2,8 +2,9 @@
 
 A *figure* is an estimated share or mean. Let v be the figure's variance from a single report, for
 the answers with the largest variance. The same people may answer in every window (see
-`estimator.report.same_people`). A part L of v, the lasting variance, is then the same in all
-windows. The other part, v - L, is new in each window.
+`estimator.report.same_people`). A part L of v, the lasting variance, then comes from randomness
+that is the same in all windows. The other part, v - L, comes from randomness that is new in each
+window.
 
 Suppose that each of k windows has n reports. Normal intervals are valid only if n (v - L) is at
 least m (`LEAST_NOISE`). Otherwise, all of v counts as lasting. Let V = L + max((v - L) / k, min(v -

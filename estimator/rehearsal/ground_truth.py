@@ -69,8 +69,8 @@ def read_csv(path: Path, registry: Registry, repeat: int = 1) -> GroundTruth:
 
     The file is CSV (RFC 4180) in UTF-8, and begins with a heading. If a cell is empty, the device
     does not answer the metric. Each row represents ``repeat`` devices. Raise `AnswersError` if the
-    table is invalid. The message lists every mistake by row and column, but never contains the
-    content of a cell.
+    table is invalid. The message lists every mistake with its row and column, but never contains
+    the content of a cell.
     """
     try:
         with path.open(newline="", encoding="utf-8-sig") as file:
@@ -86,8 +86,8 @@ def from_shares(registry: Registry, devices: int, shares: Path | None = None) ->
 
     ``shares`` is a TOML or JSON file. The file may contain, for each metric, a table that maps
     answers to shares. If the file contains no table for a metric, all answers to this metric are
-    equally likely. Raise `AnswersError` if the file is invalid. The message lists every mistake by
-    metric and, if possible, by entry.
+    equally likely. Raise `AnswersError` if the file is invalid. The message lists every mistake
+    with its metric and, if possible, its entry.
     """
     given = {} if shares is None else _read_shares(shares)
     if unknown := [name for name in given if name not in registry.metrics]:

@@ -132,7 +132,7 @@ class TriedModel(Record, frozen=True):
 
 
 class RehearsedModel(Record, frozen=True, kw_only=True):
-    """The quality of a metric's models, by epsilon and number of devices."""
+    """The quality of a metric's models, for each tried epsilon and number of devices."""
 
     metric: Annotated[str, says("the name of the metric.")]
     mechanism: Annotated[str, says("the name of the mechanism.")]
