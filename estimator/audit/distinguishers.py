@@ -126,7 +126,7 @@ def _features(bodies: Bodies) -> Iterator[tuple[str, Value]]:
 def tabulate(first: Sequence[Observation], second: Sequence[Observation]) -> ObservationTable:
     """Return a table with the same number of observations of each answer.
 
-    Features with the same value in all observations are left out.
+    Except for the first feature, features with the same value in all observations are left out.
     """
     n = min(len(first), len(second))
     both = [*first[:n], *second[:n]]

@@ -27,7 +27,7 @@ from client_sdk.protocol.channel import COIN_SCALE, Coins
 from estimator.errors import AuditError
 
 MOST_VALUES = 2**24
-"""The maximum number of possible values of an integer that the code reads.
+"""The maximum number of possible values of a drawn integer that the SDK reads.
 
 Each value is a separate path, so this number of values takes minutes. The limit equals the maximum
 number of symbols of a tally. The SDK never reads an integer from a larger range, and only compares

@@ -171,5 +171,5 @@ def _check_sizes(received: list[tuple[ReceivedRequest, Scripted]]) -> None:
 
 
 def instant(text: str) -> int:
-    """Return the Unix seconds of an instant in UTC, such as ``2026-11-18 12:00``."""
+    """Return the Unix time, in seconds, of an instant in UTC, such as ``2026-11-18 12:00``."""
     return int(datetime.strptime(text, "%Y-%m-%d %H:%M").replace(tzinfo=UTC).timestamp())

@@ -52,7 +52,8 @@ class Case(NamedTuple):
         case_class: the class of the case.
         name: the name of the case.
         breach: the broken rule. None if the program broke no rule.
-        lacks: a feature that the case needs and the program lacks. Empty if the program lacks none.
+        lacks: a feature that the case needs and the program lacks. Empty if the program lacks no
+            feature.
     """
 
     case_class: CaseClass

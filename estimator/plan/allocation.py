@@ -17,7 +17,7 @@ A search finds the epsilons. Each round of the search has three steps:
 2. Extrapolate this variance to other epsilons with the formula above.
 3. Find, by bisection, the epsilons that use up the total and give all metrics the same ratio.
 
-The search ends when the epsilons no longer change.
+The search ends when the epsilons no longer change, or after `ROUNDS` rounds.
 
 With ``strategy = "sample"``, a device answers only some metrics in a window. Each metric then has
 fewer reports, but a larger epsilon, than if devices answered all metrics. The search tries every
@@ -143,7 +143,7 @@ class _Candidate:
     """The metrics of a registry at given epsilons.
 
     ``answers`` is the number of metrics that a device answers in a window, or None for all metrics.
-    ``variances`` are for a single report, and ``errors`` are standard errors with a single device.
+    ``variances`` are for a single report, and ``errors`` are standard errors for a single device.
     Both have shape (metrics,). ``texts`` contains the epsilons as TOML numbers. ``texts`` is empty
     if the epsilons are those in the registry.
     """
