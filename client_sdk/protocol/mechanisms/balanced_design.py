@@ -61,8 +61,8 @@ contains all of them."""
 ANY_DIVISORS_UP_TO: Final = 128
 MOST_DIVISORS: Final = 12
 """The maximum number of proper divisors of v, if v is above `ANY_DIVISORS_UP_TO`. With more
-divisors, the starters' weights seldom fit into 64 bits, and computing the weights takes long
-(seconds for v = 168)."""
+divisors, the starters' weights seldom fit into 64 bits, and computing the weights is slow (seconds
+for v = 168)."""
 
 UNIT: Final = 2**40
 """Odds and variances are integers in units of 1 / `UNIT`. Fractions would be too slow."""
@@ -80,8 +80,8 @@ class BalancedDesign(BlockDesign):
         inputs: k, the number of possible answers, at most v.
         points: v, the modulus, which is k or a prime.
         block_size: s, the number of values in a block, from 2 to v - 2.
-        order: the number of factors by which a starter can be multiplied modulo v and remain
-            unchanged; 1 if v is not prime.
+        order: the order of a group of units. Multiplication by these units leaves each starter
+            unchanged. The order is 1 if v is not prime.
         starters: the numbers from which `values_by_starter` computes the starters, in ascending
             order.
         weights: for each starter, the relative frequency of each of its base blocks.
@@ -117,7 +117,7 @@ class BalancedDesign(BlockDesign):
 
     @classmethod
     def within(cls, epsilon: RequestedEpsilon, inputs: int, points: int, block_size: int, order: int) -> BalancedDesign:
-        """Return the most precise channel that has these sizes and at most this epsilon."""
+        """Return the channel with the largest `keep_numerator` that ``epsilon`` allows."""
         starters, weights = zip(*balanced_starters(points, block_size).items(), strict=True)
         keep = keep_within(epsilon, points, block_size)
         return cls(inputs, points, block_size, order, starters, weights, keep)
@@ -129,7 +129,7 @@ class BalancedDesign(BlockDesign):
 
     @property
     def integers(self) -> dict[str, int | tuple[int, ...]]:
-        """The integers that define the channel, by name."""
+        """The integers that define the channel, keyed by name."""
         return {
             "inputs": self.inputs,
             "points": self.points,
@@ -186,9 +186,9 @@ class _Family(NamedTuple):
 
 
 def balanced_choice(inputs: int, odds: Fraction) -> Design | None:
-    """Return the best design for ``inputs`` answers at e**epsilon = ``odds``.
+    """Return the design for ``inputs`` answers at e**epsilon = ``odds``.
 
-    The module docstring defines the best design. Return None if every design has more than
+    The module docstring describes the selection. Return None if every design has more than
     `MAX_SYMBOLS` symbols.
     """
     scaled = int(odds * UNIT)
@@ -204,7 +204,7 @@ def balanced_choice(inputs: int, odds: Fraction) -> Design | None:
 
 
 def _designs(family: _Family, inputs: int, odds: int) -> Iterator[Design]:
-    """Yield the designs of a family that have a block size near the best block size."""
+    """Yield a family's designs with block sizes near the one that has the smallest variance."""
     points, order = family.points, family.order
     below = points * UNIT // (UNIT + odds) // order * order
     sizes = {below, below + 1, below + order, below + order + 1} if order > 1 else {below, below + 1}

@@ -6,8 +6,8 @@ modulo v, is a *block*. Each symbol represents one block. For example, with v = 
 
 The device draws a base block with a probability proportional to the weight of the base block. Then
 the device draws a shift. With probability `keep_numerator` / 2**64, the shifted block contains the
-answer; otherwise, it does not. Because of the shifts, all values are in equally many blocks.
-Therefore a few base blocks can replace all C(v, d) sets of d values.
+answer; otherwise, it does not. Because of the shifts, every value is in the same number of blocks.
+Therefore a few base blocks suffice, instead of all C(v, d) sets of d values.
 
 Sources: Park, Nam & Lee 2023, "Block design schemes for the locally differentially private discrete
 distribution estimation", section IV; Ye & Barg 2018 (subset selection, which uses all sets of d
@@ -75,7 +75,7 @@ class BlockDesign(Channel):
 
     @abstractmethod
     def _element(self, index: int, place: int) -> int:
-        """List a base block's d members, then all other values; return element ``place``."""
+        """Return element ``place`` of a base block's d members followed by all other values."""
 
     @property
     def symbols(self) -> int:
@@ -127,6 +127,6 @@ class BlockDesign(Channel):
 
 
 def keep_within(epsilon: RequestedEpsilon, points: int, block_size: int) -> int:
-    """Return the largest `keep_numerator` with which a design has at most the requested epsilon."""
+    """Return the largest `keep_numerator` that keeps a design's epsilon within ``epsilon``."""
     weight = epsilon.odds * block_size
     return int(COIN_SCALE * weight / (weight + points - block_size))

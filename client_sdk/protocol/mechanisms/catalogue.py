@@ -207,7 +207,7 @@ MECHANISMS: Final[Mapping[str, Mechanism]] = {
         Mechanism("crosses", "client_sdk.protocol.mechanisms.crosses:Crosses", "features"),
     )
 }
-"""Every mechanism, by its name."""
+"""A mapping from the name of each mechanism to the mechanism."""
 
 NAMES: Final = (AUTO, *MECHANISMS)
 """The mechanism names that a registry may contain."""
@@ -321,10 +321,10 @@ def set_mechanism(values: int, drawn: int, odds: Fraction) -> str:
 
     * k-ary randomized response reports members more often than other values.
     * A block design reports a block, usually one that contains a randomly drawn member. With
-      ``pair-geometry``, the block usually contains one of two drawn members. A block design is best
-      for many values and a small epsilon.
-    * ``one-of`` reports whether one randomly drawn value is a member. ``one-of`` is best if sets
-      may contain most of the values.
+      ``pair-geometry``, the block usually contains one of two drawn members. For many values and a
+      small epsilon, a block design has the smallest variance.
+    * ``one-of`` reports whether one randomly drawn value is a member. ``one-of`` has the smallest
+      variance if sets may contain most of the values.
     """
     from client_sdk.protocol.mechanisms import designs, pair_geometry  # noqa: PLC0415 6 ms
 

@@ -12,7 +12,7 @@ the cells.
 
 The alternative is to report about a vector of products: the products of the label and each feature,
 and of every two features. The vector contains more information, but its additional numbers add
-noise. ``docs/research/models.md`` measures for which models a vector is better.
+noise. ``docs/research/models.md`` measures for which models a vector predicts the label better.
 
 Source: Cormode, Kulkarni & Srivastava 2019, "Answering range queries under local differential
 privacy", section 4 (hierarchical histograms, which draw a level).
@@ -42,8 +42,8 @@ if TYPE_CHECKING:
 class Crosses(Channel):
     """The channel that reports about one feature, given the cells of all features.
 
-    All attributes have one value for each feature. For k-ary randomized response, the block size
-    and the number of base blocks are 1.
+    Each attribute is a tuple with one item for each feature. For k-ary randomized response, the
+    block size and the number of base blocks are 1.
 
     Attributes:
         cells: the number of cells, at least 2.
@@ -98,7 +98,7 @@ class Crosses(Channel):
 
     @property
     def integers(self) -> dict[str, int | tuple[int, ...]]:
-        """The integers that define the channel, by name."""
+        """The integers that define the channel, keyed by name."""
         return {
             "cells": self.cells,
             "block_sizes": self.block_sizes,
@@ -133,10 +133,10 @@ class Crosses(Channel):
 
 
 BINS: Final = 6
-"""The default number of equal parts of a number's range."""
+"""The default number of equal parts into which a number's range is divided."""
 
 FEW_BINS: Final = 3
-"""The number of equal parts of a number's range if few reports are expected."""
+"""The number of equal parts into which a number's range is divided if few reports are expected."""
 
 FEW_FEATURES: Final = 10
 """The maximum number of features for which ``auto`` chooses crosses. With more features, each
@@ -147,8 +147,8 @@ DEVICES: Final = 1300
 epsilon**2 devices report. `crosses_are_better` explains ``coordinates``."""
 
 FEW_REPORTS: Final = 4000
-"""With fewer than FEW_REPORTS * features / epsilon**2 devices, 3 parts per range are usually better
-than 6."""
+"""With fewer than FEW_REPORTS * features / epsilon**2 devices, 3 parts per range usually predict
+the label better than 6."""
 
 
 def crosses_are_better(features: int, coordinates: int, odds: Fraction, population: int) -> bool:

@@ -53,7 +53,7 @@ class CyclicDesign(BlockDesign):
 
     @classmethod
     def within(cls, epsilon: RequestedEpsilon, inputs: int, block_size: int, base_blocks: int) -> CyclicDesign:
-        """Return the most precise channel that has these sizes and at most this epsilon."""
+        """Return the channel with the largest `keep_numerator` that ``epsilon`` allows."""
         return cls(inputs, block_size, base_blocks, keep_within(epsilon, inputs, block_size))
 
     @property
@@ -63,7 +63,7 @@ class CyclicDesign(BlockDesign):
 
     @property
     def integers(self) -> dict[str, int]:
-        """The integers that define the channel, by name."""
+        """The integers that define the channel, keyed by name."""
         return {
             "inputs": self.inputs,
             "block_size": self.block_size,

@@ -1,15 +1,15 @@
-"""Selects the best design of a mechanism for k values and an epsilon.
+"""Selects the design of a mechanism for k values and an epsilon.
 
 A *design* is a tuple of sizes that determine a channel. For ``cyclic-design``, the sizes are the
 block size and the number of base blocks. For ``projective-geometry``, the sizes are a prime and a
 dimension.
 
 In subset selection, a device reports d of the k values, usually a subset that contains the answer.
-With the best d, no channel has a smaller variance (Ye & Barg 2018, "Optimal schemes for discrete
+With the optimal d, no channel has a smaller variance (Ye & Barg 2018, "Optimal schemes for discrete
 distribution estimation under locally differential privacy", theorem III.1). Block designs reach or
 nearly reach this variance with fewer symbols (Park, Nam & Lee 2023; Feldman, Nelson, Nguyen &
-Talwar 2022). A design is good enough if its variance exceeds the mechanism's minimum by at most 2%.
-Of these designs, the one with the fewest symbols is selected.
+Talwar 2022). Of the designs with a variance up to 2% above the minimum of all mechanisms, the one
+with the fewest symbols is selected. If a mechanism has no such design, its own minimum counts.
 """
 
 from __future__ import annotations
@@ -64,7 +64,7 @@ class Candidate(NamedTuple):
 
 
 def design_of(name: str, inputs: int, odds: Fraction) -> tuple[int, ...]:
-    """Return the best design of a mechanism for ``inputs`` values at e**epsilon = ``odds``."""
+    """Return the selected design of a mechanism for ``inputs`` values at e**epsilon = ``odds``."""
     design = next((candidate.design for candidate in by_name(inputs, odds) if candidate.name == name), None)
     if design is None:
         raise ValueError(f"{name!r} has no design for {inputs} values at this epsilon; use 'auto'")
@@ -72,7 +72,7 @@ def design_of(name: str, inputs: int, odds: Fraction) -> tuple[int, ...]:
 
 
 def by_name(inputs: int, odds: Fraction) -> Iterator[Candidate]:
-    """Yield the best design of each mechanism that has a design for ``inputs`` values."""
+    """Yield the selected design of each mechanism that has a design for ``inputs`` values."""
     candidates = list(_candidates(inputs, odds))
     least = min(candidate.variance for candidate in candidates)
     for name in dict.fromkeys(candidate.name for candidate in candidates):
@@ -84,8 +84,8 @@ def by_name(inputs: int, odds: Fraction) -> Iterator[Candidate]:
 def design_of_few_symbols(inputs: int, odds: Fraction) -> tuple[int, int]:
     """Return the block size and the number of base blocks of a cyclic design with few symbols.
 
-    The result is (1, 1) if k-ary randomized response is better than every cyclic design. ``inputs``
-    is from 2 to half of `MAX_LEVEL_SYMBOLS`, and ``odds`` is e**epsilon.
+    The result is (1, 1) if the variance of k-ary randomized response is within 2% of the minimum.
+    ``inputs`` is from 2 to half of `MAX_LEVEL_SYMBOLS`, and ``odds`` is e**epsilon.
     """
     candidates = [*_k_ary_and_cyclic(inputs, odds, MAX_LEVEL_SYMBOLS)]
     block_size, base_blocks = _fewest_symbols(candidates).design or (1, 1)
@@ -100,7 +100,7 @@ def _fewest_symbols(candidates: list[Candidate]) -> Candidate:
 
 def _candidates(inputs: int, odds: Fraction) -> Iterator[Candidate]:
     yield from _k_ary_and_cyclic(inputs, odds, MAX_DESIGN_SYMBOLS)
-    for prime in _primes_near(min(int(odds) + 1, LARGEST_PRIME)):
+    for prime in _primes_near(min(int(odds) + 1, LARGEST_PRIME)):  # the variance is smallest near 1 + e**epsilon
         points, block, common, dimension = _geometry(prime, inputs)
         if points <= MAX_GEOMETRY_SYMBOLS:
             variance = design_variance(inputs, points, block, common, odds)
@@ -146,7 +146,7 @@ def _support(inputs: int, size: int, odds: Fraction) -> tuple[Fraction, Fraction
 def best_subset_size(inputs: int, odds: Fraction) -> int:
     """Return the subset size with the smallest variance, for ``inputs`` values.
 
-    The best size is near inputs / (1 + odds) (Ye & Barg 2018).
+    This size is near inputs / (1 + odds) (Ye & Barg 2018).
     """
     near = int(inputs / (odds + 1))
     sizes = range(max(1, near - 1), min(inputs - 1, near + 2) + 1)
@@ -182,7 +182,7 @@ def _geometry(prime: int, inputs: int) -> tuple[int, int, int, int]:
 
 
 def _primes_near(center: int) -> Iterator[int]:
-    """Yield the two primes nearest to ``center`` on each side. The best is near 1 + e**epsilon."""
+    """Yield the two largest primes up to ``center`` and the two smallest primes above."""
     below = (number for number in range(center, 1, -1) if is_prime(number))
     above = (number for number in range(center + 1, 2 * center + 8) if is_prime(number))
     for side in (below, above):

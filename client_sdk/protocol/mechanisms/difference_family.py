@@ -12,7 +12,7 @@ Each value is in three blocks, and each pair of values is in one block.
 
 Because of the shifts, the number of blocks that contain a pair depends only on the pair's
 difference. Because of the multipliers, this number depends only on the greatest common divisor of
-this difference and v. Multipliers are *units*: values that have no common divisor with v.
+this difference and v. Multipliers are *units*: values that have no common divisor above 1 with v.
 Multiplication by some units turns the starter into itself or its negative, which has the same
 differences. Two units are in the same *coset* if their quotient is one of these units. One
 multiplier from each coset is enough.
@@ -41,20 +41,20 @@ Row = list[int]
 
 
 def non_negative_solution(equations: list[Row], totals: Row) -> dict[int, int] | None:
-    """Return non-negative weights of the columns that solve all equations up to a common factor.
+    """Return non-negative column weights that solve all equations up to a common factor.
 
-    The weighted sum of each row is its total, times an integer that is the same for all rows. For
-    example, for 1 a + 3 b = 2 and 2 a + 2 b = 2, the weights a = 1 and b = 1 yield 4 and 4, twice
-    the totals. The result maps column indices to positive integers that have no common divisor.
-    Columns without an entry have weight 0. There are at most as many entries as equations. Return
-    None if there is no solution.
+    The weighted sum of each row is the row's total times an integer that is the same for all rows.
+    For example, for 1 a + 3 b = 2 and 2 a + 2 b = 2, the weights a = 1 and b = 1 yield 4 and 4,
+    twice the totals. The result maps column indices to positive integers that have no common
+    divisor. Columns without an entry have weight 0. There are at most as many entries as equations.
+    Return None if there is no solution.
 
     Each of ``equations`` contains the coefficients of a row. Each of ``totals`` is at least 0, and
     at least one of ``totals`` is above 0.
 
     The function uses the simplex method in exact integers. Each division by a pivot is exact
     (Edmonds 1967, "Systems of distinct representatives and linear algebra"; Bareiss 1968). The
-    column with the largest sum enters the basis, because this rule takes few pivots. After a pivot
+    column with the largest sum enters the basis, because this rule needs few pivots. After a pivot
     without progress, the first possible column enters, so that the method cannot cycle (Bland 1977,
     "New finite pivoting rules for the simplex method", theorem 3.1). All machines find the same
     solution.
@@ -147,7 +147,7 @@ def values_by_starter(points: int, block_size: int, order: int, starter: int) ->
 
 @lru_cache(maxsize=REMEMBERED)
 def balanced_starters(points: int, block_size: int) -> dict[int, int]:
-    """Return the weight of each starter of a balanced design, keyed by the starter's number."""
+    """Return a balanced design as a mapping from each starter's number to the starter's weight."""
     divisors = proper_divisors(points)
     if not divisors:
         return {0: 1}
@@ -162,7 +162,7 @@ def balanced_starters(points: int, block_size: int) -> dict[int, int]:
 
 
 def _weights(points: int, block_size: int, divisors: Row, starters: range) -> dict[int, int] | None:
-    """Return the weights of a balanced design, by the starter's number; None if none exist."""
+    """Return the design as in `balanced_starters`; None if no weights balance ``starters``."""
     blocks = [values_by_starter(points, block_size, 1, each)[:block_size] for each in starters]
     pairs = [[(points - 1) * _alike(block, divisor) for block in blocks] for divisor in divisors]
     all_pairs = block_size * (block_size - 1)

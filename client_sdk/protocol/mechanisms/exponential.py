@@ -34,8 +34,7 @@ TOTAL = 2**60
 """The sum of the weights of all symbols, for each input."""
 
 UNIT_OF_WEIGHTS = 2**128
-"""Powers of e are intermediate results, in units of 2**-128. Only the final weights define the
-channel."""
+"""Powers of e are computed in units of 2**-128. Only the final weights define the channel."""
 
 NOTHING_FROM = -90
 """For an exponent x up to this number, e**x counts as 0. With exact fractions, computing e**x for a
@@ -46,7 +45,7 @@ DOUBLINGS = 64
 table that reveals nothing would need more doublings."""
 
 LEAST_USE = Fraction(999, 1000)
-"""The minimum of a table's `worst_ratio`, as a share of e**epsilon. A table with a smaller ratio is
+"""The minimum `worst_ratio` of a table, as a share of e**epsilon. A table with a smaller ratio is
 refused, because the reports would be noisier than epsilon requires."""
 
 RESOLVED_BITS = 44
@@ -59,7 +58,7 @@ HALVINGS = 16
 
 RANK_PRIME = 2**61 - 1
 """The prime for computing the rank of the table of weights. Full rank modulo a prime implies full
-rank. About one in 2**54 tables with full rank is refused by mistake."""
+rank over the rational numbers. About one in 2**54 tables with full rank is refused by mistake."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,7 +90,7 @@ class Exponential(Channel):
 
     @classmethod
     def within(cls, epsilon: RequestedEpsilon, utility: Utility) -> Exponential:
-        """Return the channel with at most this epsilon that has the largest scale.
+        """Return the channel with the largest scale that ``epsilon`` allows.
 
         Raises:
             ValueError: if the utilities do not distinguish all values, or need weights beyond 64
@@ -168,14 +167,14 @@ def _refuse_many(values: int) -> None:
 
 
 def _gaps(utility: Utility) -> list[list[int]]:
-    """Return each utility minus the largest in its row, scaled to integers by a common factor."""
+    """Return each utility minus the row's maximum, scaled to integers by a common factor."""
     unit = lcm(*(value.denominator for row in utility for value in row))
     whole = [[int(value * unit) for value in row] for row in utility]
     return [[value - max(row) for value in row] for row in whole]
 
 
 def _table(gaps: list[list[int]], scale: Fraction) -> tuple[tuple[int, ...], ...]:
-    """Return the table of weights, each in proportion to e**(scale * gap) within its row.
+    """Return the table of weights. Within a row, weights are proportional to e**(scale * gap).
 
     Weights are rounded down. The most useful value of each row has a gap of 0 and gets the
     remainder, so that the row adds up to `TOTAL`.

@@ -119,7 +119,7 @@ class Gaussian(AdditiveNoise):
 
     @property
     def delta(self) -> Fraction:
-        """The exact maximum of the hockey-stick divergence of two inputs (see `exceeding`)."""
+        """The exact maximum hockey-stick divergence of all pairs of inputs (see `exceeding`)."""
         return max(self.exceeding(distance) for distance in range(1, self.inputs))
 
     def exceeding(self, distance: int) -> Fraction:

@@ -1,26 +1,26 @@
-"""Grouped geometry: a device draws a hash function, and reports the hash of its text with noise.
+"""Grouped geometry: a device draws a hash function, and reports the noisy hash of a string.
 
 There are several public hash functions. Devices that draw the same hash function form a *group*.
-The function maps a text to a *cell*, an integer from 0 to K - 1. The input for one text contains
-the text's cell in each group. The channel draws a group, independently of the text, and perturbs
-the text's cell in this group by a projective geometry. The symbol reveals the group.
+The function maps a string to a *cell*, an integer from 0 to K - 1. The input for one string
+contains the string's cell in each group. The channel draws a group, independently of the string,
+and perturbs the string's cell in this group by a projective geometry. The symbol reveals the group.
 
-An answer may also be a list of up to m texts. The input then has m different cells in every group.
-The last m of the K cells are dummies, which fill up short lists. A pair geometry (`pair_geometry`)
-perturbs the m cells. Each point of the pair geometry is a cell. The proof of privacy for pair
-geometries applies to any m different points.
+An answer may also be a list of up to m strings. The input then has m different cells in every
+group. The last m of the K cells are dummies, which fill up short lists. A pair geometry
+(`pair_geometry`) perturbs the m cells. Each point of the pair geometry is a cell. The proof of
+privacy for pair geometries applies to any m different points.
 
-All pairs of points are in equally many blocks, but triples are not. The line through two points
-contains q - 1 other points. Every block that contains the two points contains the whole line. If
-the cells of a device's two texts and a third cell are on one line, the third cell's estimated share
-is too small. The error is at most about 2/q of the share of devices that have both texts. In each
-group, a given third cell is on this line with probability (q - 1)/K. The estimator corrects the
-average error. Two texts share a cell with probability 1/K. Texts that share a cell cause larger
-errors than three cells on a line.
+Every pair of points is in the same number of blocks, but not every triple. The line through two
+points contains q - 1 other points. Every block that contains the two points contains the whole
+line. If the cells of a device's two strings and a third cell are on one line, the third cell's
+estimated share is too small. The error is at most about 2/q times the share of devices that have
+both strings. In each group, a given third cell is on this line with probability (q - 1)/K. The
+estimator corrects the average error. Two strings share a cell with probability 1/K. Strings that
+share a cell cause larger errors than three cells on a line.
 
-There are two types of groups. A *level* is a group that hashes only the leading bits of a text, to
-discover frequent texts step by step. Each level hashes more bits than the previous level. A
-*confirming* group hashes all bits, to confirm the discovered texts. The metric's definition
+There are two types of groups. A *level* is a group that hashes only the leading bits of a string,
+to discover frequent strings step by step. Each level hashes more bits than the previous level. A
+*confirming* group hashes all bits, to confirm the discovered strings. The metric's definition
 determines groups, weights and hashes. The hash is multilinear modulo 2**31 - 1, then reduced modulo
 K. Hashes of different groups are independent (Carter & Wegman 1979, "Universal classes of hash
 functions").
@@ -51,8 +51,7 @@ if TYPE_CHECKING:
     from client_sdk.protocol.mechanisms.catalogue import ChannelRequest
 
 FARTHEST: Final = 2
-"""A geometry has at most this factor times the desired number of points, and at least the desired
-number divided by this factor."""
+"""The maximum factor by which a geometry may have more or fewer points than desired."""
 
 PER_TWOFOLD: Final = Fraction(1, 50)
 """When geometries are compared, the variance of a geometry with twice or half the desired number of
@@ -73,11 +72,11 @@ class Geometry(NamedTuple):
 
 @lru_cache
 def geometry_for(odds: Fraction, cells: int, drawn: int = 1) -> Geometry:
-    """Return the best projective geometry with about ``cells`` points, one for each cell.
+    """Return the projective geometry with about ``cells`` points and the smallest variance.
 
-    The variance of a cell's estimated share hardly depends on the number of cells. Fewer cells make
-    tallies smaller. With more cells, fewer texts share a cell. ``odds`` is e**epsilon, and
-    ``drawn`` is m, the maximum number of texts in an answer.
+    Each point is a cell. `PER_TWOFOLD` adjusts the variances, which hardly depend on the number of
+    cells. Fewer cells make tallies smaller. With more cells, fewer strings share a cell. ``odds``
+    is e**epsilon, and ``drawn`` is m, the maximum number of strings in an answer.
     """
 
     def cost(candidate: tuple[Geometry, int, int]) -> Fraction:
@@ -142,7 +141,7 @@ class GroupedGeometry(Channel):
 
     @classmethod
     def build(cls, request: ChannelRequest) -> GroupedGeometry:
-        """Return the channel for a request about texts."""
+        """Return the channel for a request about strings."""
         kind: Any = request.kind  # a text: no other kind has cells
         prime, dimension, points = geometry_for(request.epsilon.odds, kind.cells, kind.max_items)
         weights = tuple(group.weight for group in kind.groups(points))
@@ -152,10 +151,10 @@ class GroupedGeometry(Channel):
     def within(
         cls, epsilon: RequestedEpsilon, prime: int, dimension: int, weights: tuple[int, ...], drawn: int = 1
     ) -> GroupedGeometry:
-        """Return the most precise channel that has these sizes and at most this epsilon.
+        """Return the channel with the largest `keep_numerator` that ``epsilon`` allows.
 
         ``prime`` and ``dimension`` are q and t of PG(t-1, q). ``drawn`` is m, the maximum number of
-        texts in an answer. If m is above 1, q must be odd.
+        strings in an answer. If m is above 1, q must be odd.
         """
         points = (prime**dimension - 1) // (prime - 1)
         if drawn == 1:
@@ -169,12 +168,12 @@ class GroupedGeometry(Channel):
 
     @property
     def pairs(self) -> CellPairs | None:
-        """The `geometry` if an answer is a list of texts; None if an answer is one text."""
+        """The `geometry` if an answer is a list of strings; None if an answer is one string."""
         return self.geometry if isinstance(self.geometry, CellPairs) else None
 
     @property
     def dummies(self) -> int:
-        """The number of cells that are dummies: m, or 0 if an answer is one text."""
+        """The number of cells that are dummies: m, or 0 if an answer is one string."""
         return 0 if self.pairs is None else self.pairs.drawn
 
     @property
@@ -189,7 +188,7 @@ class GroupedGeometry(Channel):
 
     @property
     def integers(self) -> dict[str, int | tuple[int, ...]]:
-        """The integers that define the channel, by name."""
+        """The integers that define the channel, keyed by name."""
         return {**self.geometry.integers, "weights": self.weights}
 
     @property
@@ -210,21 +209,21 @@ class GroupedGeometry(Channel):
 
 
 MOST_STEP_BITS: Final = 10
-"""The maximum number of bits by which the hashed prefix of a text grows from one level to the next.
-A discovered prefix of a text then has up to 2**10 continuations on the next level."""
+"""The maximum number of bits by which the hashed prefix of a string grows from one level to the
+next. A discovered prefix of a string then has up to 2**10 continuations on the next level."""
 
 LEAST_STEP_BITS: Final = 4
-"""The minimum number of bits by which the hashed prefix of a text grows from one level to the next.
-With fewer bits, a long text would need too many levels."""
+"""The minimum number of bits by which the hashed prefix of a string grows from one level to the
+next. With fewer bits, a long string would need too many levels."""
 
 POPULATION_BITS: Final = 7
 """The number of cells is at least 2**7 times the number of continuations of a prefix. With fewer
-cells, too many wrong continuations would share a cell with a common text and would be kept by
+cells, too many wrong continuations would share a cell with a common string and would be kept by
 mistake."""
 
 EARLY_LETTERS: Final = 8
-"""Levels with prefixes up to this length, in letters, get twice the devices of later levels. Most
-words differ from all other words within 8 letters."""
+"""Levels with prefixes up to this length, in letters, get twice as many devices as later levels.
+Most words differ from all other words within 8 letters."""
 
 EARLY_WEIGHT: Final = 8
 
@@ -234,15 +233,15 @@ CONFIRMING_QUARTERS: Final = 3
 """The weight of a confirming group, in quarters of the last level's weight."""
 
 CONFIRMING: Final = 2
-"""The number of confirming groups. With only one confirming group, two texts in the same cell could
-not be distinguished."""
+"""The number of confirming groups. With only one confirming group, two strings in the same cell
+could not be distinguished."""
 
 LIMB_BITS: Final = 30
-"""A hash divides a text's bits into limbs of this many bits, and multiplies each limb by a number.
-The products stay below 2**61."""
+"""A hash divides a string's bits into limbs of this many bits, and multiplies each limb by a
+number. The products stay below 2**61."""
 
 MODULUS: Final = 2**31 - 1
-"""The prime modulo which hashes are computed."""
+"""The prime modulus of the hashes."""
 
 _SEED: Final = b"hearsay text 1"
 _WORD_BYTES: Final = 4
@@ -253,14 +252,14 @@ in 2**31 words."""
 
 @dataclass(frozen=True, slots=True)
 class Group:
-    """A group of devices, which all hash the leading bits of their texts in the same way.
+    """A group of devices, which all hash the leading bits of their strings in the same way.
 
     Attributes:
-        bits: the number of leading bits of a text that are hashed.
+        bits: the number of leading bits of a string that are hashed.
         weight: the weight of the group. The group's share of all devices is proportional to its
             weight.
         multipliers: the coefficients of the multilinear hash: first the constant term, then a
-            factor for each `LIMB_BITS` bits of a text, the lowest bits first.
+            factor for each `LIMB_BITS` bits of a string, the lowest bits first.
     """
 
     bits: int
@@ -268,11 +267,11 @@ class Group:
     multipliers: tuple[int, ...]
 
     def cell(self, received: int, cells: int) -> int:
-        """Return the cell (0 to ``cells`` - 1) of a text whose leading bits are ``received``."""
+        """Return the cell (0 to ``cells`` - 1) of a string whose leading bits are ``received``."""
         return self.hashed(received) % cells
 
     def hashed(self, received: int) -> int:
-        """Return the hash of a text's leading bits ``received``, from 0 to `MODULUS` - 1."""
+        """Return the hash of a string's leading bits ``received``, from 0 to `MODULUS` - 1."""
         total, *multipliers = self.multipliers
         for multiplier in multipliers:
             total += (received & (1 << LIMB_BITS) - 1) * multiplier % MODULUS
@@ -289,12 +288,12 @@ def groups_of(letters: str, max_length: int, cells: int, *, discover: bool) -> t
 
 
 def step_bits(cells: int) -> int:
-    """Return the number of bits by which the hashed prefix of a text grows with each level."""
+    """Return the number of bits by which the hashed prefix of a string grows with each level."""
     return max(LEAST_STEP_BITS, min(MOST_STEP_BITS, cells.bit_length() - 1 - POPULATION_BITS))
 
 
 def letter_bits(letters: str) -> int:
-    """Return the number of bits that encode one letter or a mark for the end of a text."""
+    """Return the number of bits that encode one letter or a mark for the end of a string."""
     return len(letters).bit_length()
 
 

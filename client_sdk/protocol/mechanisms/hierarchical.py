@@ -1,10 +1,10 @@
 """Hierarchical histogram: a device reports which part of a range contains the answer.
 
 The inputs are the points of a grid, in ascending order. A tree halves the grid repeatedly. Level 1
-has two nodes. Each level has up to twice the nodes of the previous level. On the last level, each
-point is a node. The device draws a level, independently of the answer. On this level, the device
-finds the node that contains the answer, and reports the node by k-ary randomized response or a
-cyclic design. The symbol reveals the level. The channels of all levels have the same epsilon, and
+has two nodes. Each level has up to twice as many nodes as the previous level. On the last level,
+each point is a node. The device draws a level, independently of the answer. On this level, the
+device finds the node that contains the answer, and reports the node by k-ary randomized response or
+a cyclic design. The symbol reveals the level. The channels of all levels have the same epsilon, and
 so does the whole channel.
 
 Any range of consecutive points is the union of a few nodes, whose shares are estimated without
@@ -113,7 +113,7 @@ class Hierarchical(Channel):
 
     @property
     def integers(self) -> dict[str, int | tuple[int, ...]]:
-        """The integers that define the channel, by name."""
+        """The integers that define the channel, keyed by name."""
         return {
             "inputs": self.inputs,
             "block_sizes": self.block_sizes,

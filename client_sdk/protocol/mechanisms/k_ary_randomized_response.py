@@ -34,7 +34,7 @@ class KAryRandomizedResponse(Channel):
 
     @classmethod
     def within(cls, epsilon: RequestedEpsilon, inputs: int) -> KAryRandomizedResponse:
-        """Return the most precise channel with at most this epsilon, for ``inputs`` values."""
+        """Return the channel with the largest `keep_numerator` that ``epsilon`` allows."""
         return cls(inputs=inputs, keep_numerator=int(COIN_SCALE * epsilon.odds / (epsilon.odds + inputs - 1)))
 
     @property
@@ -44,7 +44,7 @@ class KAryRandomizedResponse(Channel):
 
     @property
     def integers(self) -> dict[str, int]:
-        """The integers that define the channel, by name."""
+        """The integers that define the channel, keyed by name."""
         return {"inputs": self.inputs, "keep_numerator": self.keep_numerator}
 
     @property

@@ -49,13 +49,13 @@ class Laplace(AdditiveNoise):
 
     @classmethod
     def within(cls, epsilon: RequestedEpsilon, points: int = POINTS, most: int = COIN_SCALE) -> Self:
-        """Return the channel with at most this epsilon that has the largest integer weights.
+        """Return the channel with the largest integer weights that ``epsilon`` and ``most`` allow.
 
-        Each weight is the next weight times e**(epsilon / (points - 1)), rounded down. The last
-        weight covers all larger noise. The last weight is the smallest weight for which the
-        probability ratios at the ends of the range are at most e**epsilon. The number of symbols
-        equals the number of inputs. ``most`` is the maximum sum of the weights of all symbols for
-        an input.
+        Each weight except the last two is the next weight times e**(epsilon / (points - 1)),
+        rounded down. The last weight covers all larger noise. The last weight is the smallest
+        weight for which the probability ratios at the ends of the range are at most e**epsilon. The
+        number of symbols equals the number of inputs. ``most`` is the maximum sum of the weights of
+        all symbols for an input.
         """
         unit = 1 << WORKING_BITS
         factor = int(root_floor(epsilon.odds, points - 1) * unit)

@@ -24,7 +24,7 @@ class AdditiveNoise(Channel):
         inputs: k, the number of grid points, at least 2.
         reach: the number of symbols below the symbol for input 0 and noise 0. The same number of
             symbols is above the symbol for the last input and noise 0.
-        weights: the weight of noise n and of noise -n, for n = 0, 1, …; each at least 0.
+        weights: the weight of noise n and of noise -n, for n = 0, 1, …; each weight is at least 0.
     """
 
     inputs: int
@@ -47,7 +47,7 @@ class AdditiveNoise(Channel):
 
     @property
     def integers(self) -> dict[str, int | tuple[int, ...]]:
-        """The integers that define the channel, by name."""
+        """The integers that define the channel, keyed by name."""
         return {"inputs": self.inputs, "reach": self.reach, "weights": self.weights}
 
     def weight(self, symbol: int, given: int) -> int:

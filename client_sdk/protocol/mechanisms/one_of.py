@@ -1,18 +1,18 @@
 """One-of: a device draws one of several yes-or-no answers, and reports it by randomized response.
 
-An input consists of m answers, each yes or no. For a set, answer j says whether value j is a
+An input consists of m answers, each "yes" or "no". For a set, answer j says whether value j is a
 member. The device draws one answer, independently of the answers' values. The device reports the
 drawn answer with a known probability, and otherwise the opposite. The symbol reveals the drawn
-answer: 2 j + 1 means yes for answer j, and 2 j means no. Each answer's randomized response has the
-same epsilon, and so does the whole channel. This epsilon is valid even for two inputs that differ
-in all answers.
+answer: 2 j + 1 means "yes" for answer j, and 2 j means "no". Each answer's randomized response has
+the same epsilon, and so does the whole channel. This epsilon is valid even for two inputs that
+differ in all answers.
 
-Suppose that n devices report, and that answer j is yes on a share x of them. About n / m reports
+Suppose that n devices report, and that answer j is "yes" on a share x of them. About n / m reports
 concern answer j. The variance of the estimate of x, times n, is m e**epsilon / (e**epsilon - 1)**2
-+ m x (1 - x). The term m x (1 - x) is the sampling error. If categories that exclude each other can
-replace the answers, a metric with these categories is better. For example, the shares of numbers
-above each of T thresholds should be estimated from reports about the T + 1 ranges between
-thresholds. The variance is then smaller than with one answer for each threshold.
++ m x (1 - x). The term m x (1 - x) is the sampling error. If mutually exclusive categories can
+replace the answers, a metric with these categories has a smaller variance. For example, the shares
+of numbers above each of T thresholds should be estimated from reports about the T + 1 ranges that
+the thresholds separate, instead of one answer for each threshold.
 
 Sources: Warner 1965, for one answer; Cormode, Kulkarni & Srivastava 2019, section 4, for drawing
 one answer (hierarchical histograms draw a level).
@@ -38,7 +38,7 @@ class OneOf(Channel):
 
     Attributes:
         inputs: m, the number of answers in an input, at least 1.
-        keep_numerator: the probability that the drawn answer is reported, times 2**64.
+        keep_numerator: the probability that the drawn answer is reported unchanged, times 2**64.
     """
 
     name: ClassVar[str] = "one-of"
@@ -53,17 +53,17 @@ class OneOf(Channel):
 
     @classmethod
     def within(cls, epsilon: RequestedEpsilon, metrics: int) -> OneOf:
-        """Return the most precise channel with at most this epsilon, for ``metrics`` answers."""
+        """Return the channel with the largest `keep_numerator` that ``epsilon`` allows."""
         return cls(metrics, int(COIN_SCALE * epsilon.odds / (epsilon.odds + 1)))
 
     @property
     def symbols(self) -> int:
-        """The number of symbols: a no and a yes for each answer."""
+        """The number of symbols: a "no" and a "yes" for each answer."""
         return 2 * self.inputs
 
     @property
     def integers(self) -> dict[str, int]:
-        """The integers that define the channel, by name."""
+        """The integers that define the channel, keyed by name."""
         return {"inputs": self.inputs, "keep_numerator": self.keep_numerator}
 
     @property

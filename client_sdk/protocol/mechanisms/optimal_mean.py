@@ -1,17 +1,17 @@
 """Optimal mean: a report is more likely within a band of symbols that moves with the answer.
 
 ``docs/research/mechanisms.md`` derives the channel. A *band* consists of neighboring symbols.
-Symbols in the band are e**epsilon times as likely as others. Each symbol has a *score*, and the
-estimated mean is the average score of the reports. Among all channels that have at most this
-epsilon and an unbiased average, this channel has the smallest variance for the worst answer. The
-variance is the same for every answer. The scores and the positions of the bands are unevenly
-spaced. The N-output mechanism (arXiv 2510.11116) and OGPM (arXiv 2505.15483) are related.
+Symbols in the band are e**epsilon times as likely as other symbols. Each symbol has a *score*, and
+the estimated mean is the average score of the reports. Among all channels with at most this epsilon
+and an unbiased average, this channel has the smallest worst-case variance. The variance is the same
+for every answer. The scores and the positions of the bands are unevenly spaced. The N-output
+mechanism (arXiv 2510.11116) and OGPM (arXiv 2505.15483) are related.
 
-The inputs are the points of an evenly spaced grid. Band i consists of ``width`` symbols from symbol
-i on, and belongs to a grid point, its *knot*. `steps` contains the distances between successive
-knots, in grid points. An input between two knots gets the band of one of them, drawn at random with
-exact probabilities. Therefore exactly unbiased scores exist. In a suitable unit, the score of
-symbol i + width exceeds the score of symbol i by step i.
+The inputs are the points of an evenly spaced grid. Band i consists of ``width`` symbols, starting
+at symbol i. Each band belongs to a grid point, its *knot*. `steps` contains the distances between
+successive knots, in grid points. An input between two knots gets the band of either knot, drawn at
+random with exact probabilities. With suitable scores, the average is therefore exactly unbiased. In
+a suitable unit, the score of symbol i + width exceeds the score of symbol i by step i.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 
 
 class Table(NamedTuple):
-    """The best bands for one epsilon.
+    """The bands that have the smallest worst-case variance for one epsilon.
 
     Attributes:
         milliodds: 1000 e**epsilon, rounded up.
@@ -87,7 +87,7 @@ class OptimalMean(Channel):
 
     @classmethod
     def within(cls, epsilon: RequestedEpsilon) -> Self:
-        """Return the channel with the best bands for an epsilon, according to `TABLES`."""
+        """Return the channel whose steps and width follow from `TABLES` for an epsilon."""
         milliodds = epsilon.odds * 1000
         at = next((at for at, table in enumerate(TABLES) if milliodds <= table.milliodds), None)
         if at is None:
@@ -98,7 +98,7 @@ class OptimalMean(Channel):
 
     @classmethod
     def of_total(cls, steps: tuple[int, ...], width: int, odds: Fraction, most: int = COIN_SCALE) -> Self:
-        """Return the channel with the largest integer weights.
+        """Return the channel with the largest integer weights that ``odds`` and ``most`` allow.
 
         ``heavy`` / ``light`` is at most ``odds``, and `band_total` is at most ``most``.
         """
@@ -127,7 +127,7 @@ class OptimalMean(Channel):
 
     @property
     def integers(self) -> dict[str, int | tuple[int, ...]]:
-        """The integers that define the channel, by name."""
+        """The integers that define the channel, keyed by name."""
         return {"steps": self.steps, "width": self.width, "light": self.light, "heavy": self.heavy}
 
     @property
@@ -195,8 +195,8 @@ def width_beyond(table: Table, milliodds: Fraction) -> int:
     """Return the width of a band for an epsilon above a table's epsilon.
 
     The w symbols of the band contribute a variance proportional to w**2. The other symbols
-    contribute a variance proportional to 1 / (w e**epsilon). Therefore the best width is
-    proportional to e**(-epsilon / 3). ``milliodds`` is 1000 e**epsilon.
+    contribute a variance proportional to 1 / (w e**epsilon). Therefore the width with the smallest
+    variance is proportional to e**(-epsilon / 3). ``milliodds`` is 1000 e**epsilon.
     """
     most = table.width**3 * table.milliodds
     return next(width for width in range(table.width, 0, -1) if width == 1 or width**3 * milliodds <= most)
@@ -212,8 +212,8 @@ FINEST: Final = 300
 """The largest step of a table, in grid points."""
 
 RESOLUTION: Final = 18235280659403808000
-"""The number whose divisors from 90 to `FINEST` are closest together, of all numbers up to 2**64,
-which is the largest bound that `Coins.below` accepts."""
+"""Of all numbers up to 2**64, the number whose divisors from 90 to `FINEST` are closest together.
+The largest bound that `Coins.below` accepts is 2**64."""
 
 STEPS: Final = tuple(step for step in range(1, FINEST + 1) if RESOLUTION % step == 0)
 """The possible steps: the divisors of `RESOLUTION` up to `FINEST`."""
@@ -383,5 +383,5 @@ TABLES: Final = (
         290, 288, 288, 286, 285, 285, 285, 290, 297, 300, 300, 299, 294, 294, 290, 290, 290), 290),
 )
 # fmt: on
-"""The best bands for some epsilons, in ascending order of epsilon. Written by ``python -m
-tools.optimal_mean``."""
+"""The bands with the smallest worst-case variance for some epsilons, in ascending order of epsilon.
+``python -m tools.optimal_mean`` computes these tables."""

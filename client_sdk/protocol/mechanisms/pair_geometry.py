@@ -11,11 +11,11 @@ these elements at random. A *block* is a public set of elements, the same on all
 With a known probability, the device reports a random favored block, and otherwise a random other
 block.
 
-A report does not reveal the drawn pair. Therefore a pair may favor its blocks more strongly than
-epsilon allows for a set. Suppose that m is above 2, and that a block contains N elements of the
-set. Then N (m - N) of the set's m (m - 1) / 2 pairs favor the block. The number N (m - N) is at
-most floor(m**2 / 4), and 0 for N = 0. Given the pair, a favored block may be r times as likely as
-another block, where r is:
+A report does not reveal the drawn pair. Therefore, given the pair, a favored block may be more than
+e**epsilon times as likely as another block. Suppose that m is above 2, and that a block contains N
+elements of the set. Then N (m - N) of the set's m (m - 1) / 2 pairs favor the block. The number N
+(m - N) is at most floor(m**2 / 4), and 0 for N = 0. Given the pair, a favored block is r times as
+likely as another block, where r is:
 
     r = 1 + (e**epsilon - 1) m (m - 1) / 2 / floor(m**2 / 4)
 
@@ -24,10 +24,10 @@ For m = 4, at most 4 of the 6 pairs favor a block, and r is 1 + 1.5 (e**epsilon 
 as likely as a block that contains no element of the set.
 
 Elements are points of the projective geometry PG(t-1, q). Each block consists of the elements on
-one hyperplane. No three elements lie on a line. Therefore all elements are in equally many blocks.
-The same is true of all pairs and of all triples. The probability that a reported block contains an
-element then depends only on whether the element is in the set. Therefore the estimated shares are
-unbiased.
+one hyperplane. No three elements lie on a line. Therefore every element is in the same number of
+blocks. The same is true of every pair and of every triple. The probability that a reported block
+contains an element then depends only on whether the element is in the set. Therefore the estimated
+shares are unbiased.
 
 The point of an element is computed from its n digits a, b, c, d, ... in base q. The vector is (1,
 a, b, c, d, ..., a*a - w*b*b, c*c - w*d*d, ...): a 1, the digits, and one *form* for every two
@@ -144,10 +144,10 @@ class PairBlocks(NamedTuple):
 
 
 def best_blocks(values: int, drawn: int, odds: Fraction) -> PairBlocks | None:
-    """Return the best geometry with at most `MOST_SYMBOLS` blocks; None if none exists.
+    """Return the geometry with the fewest blocks among those with nearly minimal variance.
 
-    Of the geometries with a variance of at most `GOOD_ENOUGH` times the minimum, the one with the
-    fewest blocks is the best.
+    Geometries with more than `MOST_SYMBOLS` blocks are excluded; return None if no geometry
+    remains. A variance is nearly minimal if it is at most `GOOD_ENOUGH` times the minimum.
     """
     known = [(blocks.rare_variance(odds), blocks) for blocks in _all_blocks(values + drawn, drawn)]
     if not known:
@@ -205,7 +205,7 @@ class PairGeometry(Channel):
 
     @classmethod
     def within(cls, epsilon: RequestedEpsilon, inputs: int, blocks: PairBlocks) -> Self:
-        """Return the most precise channel that has these sizes and at most this epsilon."""
+        """Return the channel with the largest `keep_numerator` that ``epsilon`` allows."""
         weight = blocks.pair_ratio(epsilon.odds) * blocks.favored
         keep = int(COIN_SCALE * weight / (weight + blocks.number - blocks.favored))
         return cls(inputs, blocks.prime, blocks.dimension, blocks.drawn, keep)
@@ -217,7 +217,7 @@ class PairGeometry(Channel):
 
     @property
     def integers(self) -> dict[str, int]:
-        """The integers that define the channel, by name."""
+        """The integers that define the channel, keyed by name."""
         return {
             "inputs": self.inputs,
             "prime": self.prime,
@@ -258,7 +258,7 @@ class PairGeometry(Channel):
         return sum(a * b for a, b in vectors) % self.prime == 0
 
     def likeliest(self, symbol: int) -> Sequence[int]:
-        """Return a block's first few elements; if it has none, the first few of all elements."""
+        """Return a block's first few elements, or the first few inputs if the block is empty."""
         inside = (each for each in range(self.inputs) if self.contains(symbol, each))
         return list(islice(inside, MOST_LIKELIEST)) or list(range(self.inputs))[:MOST_LIKELIEST]
 
@@ -291,10 +291,10 @@ class PairGeometry(Channel):
         A vector defines a block's hyperplane: the points whose inner product with the vector is 0.
         Multiples of the vector define the same hyperplane. The function computes the multiple whose
         inner products with the vectors of the two elements are (0, 1), (1, 0), (0, 0) or (1, c),
-        where c is not 0. Two coordinates of this multiple follow from the products with the two
-        elements. All other coordinates are free, and ``place`` determines their values. One of the
-        two coordinates is at the position of the leading 1 in the first element's vector. The other
-        is the first coordinate in which the second element's vector differs from a multiple of the
+        where c is not 0. Two coordinates of this multiple follow from these two inner products. All
+        other coordinates are free, and ``place`` determines their values. One of the two
+        coordinates is at the position of the leading 1 in the first element's vector. The other is
+        the first coordinate in which the second element's vector differs from a multiple of the
         first element's vector.
         """
         prime, each = self.prime, self.blocks.each

@@ -6,10 +6,10 @@ estimation of evolving data under local differential privacy", section 3 (longit
 randomized response).
 
 The first step draws the permanent answer from the true answer by k-ary randomized response. The
-coins for this step depend only on the device's secret and the answer. Equal answers therefore have
-equal permanent answers, and the permanent epsilon limits what all reports together reveal about an
-unchanged answer. The limit applies within one edition, because devices draw new permanent answers
-for a new edition.
+coins for this step depend only on the device's secret, the metric and the answer. Equal answers
+therefore have equal permanent answers, and the permanent epsilon limits what all reports together
+reveal about an unchanged answer. The limit applies to one edition of the metric's definition,
+because devices draw new permanent answers for a new edition.
 
 The second step, called *instantaneous*, randomizes the permanent answer again for each report, with
 the metric's epsilon. The metric's epsilon limits what one more report reveals after any earlier
@@ -79,7 +79,7 @@ class Permanent(Channel):
 
     @property
     def permanent_nanos(self) -> int:
-        """The total epsilon of all reports about an unchanged answer, in billionths, rounded up."""
+        """The maximum epsilon of all reports on an unchanged answer, in billionths, rounded up."""
         return epsilon_nanos(self.permanent)
 
     def probability(self, symbol: int, given: int) -> Fraction:

@@ -8,7 +8,7 @@ treats all pairs of answers alike. Each point is one symbol.
 
 A point is represented by its canonical vector: t integers from 0 to q - 1, with 1 as the first
 nonzero coordinate. Points are numbered in the order of these vectors, read as integers in base q.
-The number of the first vector with m digits after the leading 1 is (q**m - 1) / (q - 1).
+The first vector with m digits after the leading 1 has the number (q**m - 1) / (q - 1).
 
 Source: Feldman, Nelson, Nguyen & Talwar 2022, "Private frequency estimation via projective
 geometry", section 3. In the paper, a point that is drawn in the second case may also be orthogonal.
@@ -66,7 +66,7 @@ class ProjectiveGeometry(Channel):
 
     @classmethod
     def within(cls, epsilon: RequestedEpsilon, inputs: int, prime: int, dimension: int) -> ProjectiveGeometry:
-        """Return the most precise channel that has these sizes and at most this epsilon."""
+        """Return the channel with the largest `keep_numerator` that ``epsilon`` allows."""
         orthogonal = (prime ** (dimension - 1) - 1) // (prime - 1)
         weight = epsilon.odds * orthogonal
         return cls(inputs, prime, dimension, int(COIN_SCALE * weight / (weight + prime ** (dimension - 1))))
@@ -88,7 +88,7 @@ class ProjectiveGeometry(Channel):
 
     @property
     def integers(self) -> dict[str, int]:
-        """The integers that define the channel, by name."""
+        """The integers that define the channel, keyed by name."""
         return {
             "inputs": self.inputs,
             "prime": self.prime,
@@ -139,8 +139,8 @@ class ProjectiveGeometry(Channel):
         * The division takes the same number of steps for all vectors.
 
         Each draw is the index of a point. For a kept answer, the point is in PG(t-2, q). For a lie,
-        the index is above those of PG(t-2, q). It belongs to a vector with a leading 1 and t - 1
-        arbitrary digits, and the leading 1 is dropped.
+        the index is above all indices of PG(t-2, q). This index belongs to a vector with a leading
+        1 and t - 1 arbitrary digits, and the leading 1 is dropped.
         """
         keep = coins.bernoulli(self.keep_numerator)
         kept = coins.below(self._firsts[-2])

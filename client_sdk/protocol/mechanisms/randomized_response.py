@@ -1,8 +1,8 @@
 """Randomized response: a device reports the truth with a known probability, else the opposite.
 
 Source: Warner 1965; Dwork & Roth 2014, section 3.2. At epsilon = ln 3, the device keeps its answer
-with probability 3/4. If a share y of the reports says yes, the share of true yes answers is about 2
-y - 1/2.
+with probability 3/4. If a share y of the reports says "yes", the share of true "yes" answers is
+about 2 y - 1/2.
 
 If the inputs are the ends of a range, the mechanism is known as the one-bit mean. A number is first
 rounded to one of the ends, at random and without bias. Sources: Duchi, Jordan & Wainwright 2018,
@@ -42,12 +42,12 @@ class RandomizedResponse(Channel):
 
     @classmethod
     def within(cls, epsilon: RequestedEpsilon) -> RandomizedResponse:
-        """Return the most precise channel that has at most this epsilon."""
+        """Return the channel with the largest `keep_numerator` that ``epsilon`` allows."""
         return cls(keep_numerator=int(COIN_SCALE * epsilon.odds / (epsilon.odds + 1)))
 
     @property
     def integers(self) -> dict[str, int]:
-        """The integers that define the channel, by name."""
+        """The integers that define the channel, keyed by name."""
         return {"keep_numerator": self.keep_numerator}
 
     @property

@@ -58,12 +58,12 @@ _SHARES: Final = (
     (12, 96),
     (20, 0),
 )
-"""Pairs of an epsilon and the best number of favored axes per million signed axes. The numbers for
-other epsilons are interpolated linearly, which adds 0.02% to the variance below epsilon 8."""
+"""Pairs (epsilon, number of favored axes per million signed axes). These numbers minimize the
+variance. Linear interpolation for other epsilons adds 0.02% to the variance below epsilon 8."""
 
 
 OFFSET = 2**8
-"""Determines the 256 possible offsets that `shifted` adds to coordinates. Neighboring offsets
+"""A factor of the 256 possible offsets that `shifted` adds to coordinates. Neighboring offsets
 differ by 2 * OFFSET * D. From the smallest to the largest offset, the difference is about 512 *
 OFFSET * D. The usual size of a rotated coordinate is 2**20 * D, eight times this range."""
 
@@ -82,12 +82,12 @@ class Rotations(NamedTuple):
 
 
 def rotations_for(length: int, odds: Fraction) -> Rotations:
-    """Return the best sizes of a channel for vectors with ``length`` coordinates.
+    """Return the sizes of the channel for vectors with ``length`` coordinates.
 
-    The best share of favored axes is 1 - Phi(t), where t solves phi(t) / t - (1 - Phi(t)) = 1 /
-    (e**epsilon - 1) (Isik et al. 2023, for directions in high dimension). Here, phi and Phi are the
-    density and the distribution function of the standard normal distribution. ``length`` is from 1
-    to 4,095, and ``odds`` is e**epsilon.
+    The share of favored axes with the smallest variance is 1 - Phi(t), where t solves phi(t) / t -
+    (1 - Phi(t)) = 1 / (e**epsilon - 1) (Isik et al. 2023, for directions in high dimension). Here,
+    phi and Phi are the density and the distribution function of the standard normal distribution.
+    ``length`` is from 1 to 4,095, and ``odds`` is e**epsilon.
     """
     epsilon = round(ln_ceiling(odds), DIGITS)
     least = next(dimension for most, dimension in _DIMENSIONS if epsilon <= most)
@@ -133,7 +133,7 @@ class RotatedAxes(Channel):
 
     @classmethod
     def within(cls, epsilon: RequestedEpsilon, dimension: int, rotations: int, favoured: int) -> RotatedAxes:
-        """Return the most precise channel that has these sizes and at most this epsilon."""
+        """Return the channel with the largest `keep_numerator` that ``epsilon`` allows."""
         weight = epsilon.odds * favoured
         keep = int(COIN_SCALE * weight / (weight + 2 * dimension - favoured))
         return cls(dimension, rotations, favoured, keep)
@@ -154,7 +154,7 @@ class RotatedAxes(Channel):
 
     @property
     def integers(self) -> dict[str, int]:
-        """The integers that define the channel, by name."""
+        """The integers that define the channel, keyed by name."""
         return {
             "dimension": self.dimension,
             "rotations": self.rotations,
@@ -223,7 +223,7 @@ def offsets(dimension: int, rotation: int, window: str) -> list[int]:
 
 
 def rotated(vector: Sequence[int], rotation: int, window: str) -> list[int]:
-    """Return a vector of D integers after one of a window's rotations.
+    """Return a vector of D integers, rotated by one of a window's rotations.
 
     The result is D**1.5 times as long as the vector, so that all coordinates are integers.
     """

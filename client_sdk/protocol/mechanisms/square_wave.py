@@ -6,8 +6,8 @@ others. The band is never cut off at an end of the grid. Therefore the weights o
 the same sum, and the expected symbol is exactly linear in x.
 
 The band extends by b to each side of the number. As a fraction of the range, b is (epsilon
-e**epsilon - e**epsilon + 1) / (2 e**epsilon (e**epsilon - 1 - epsilon)). This b maximizes the
-mutual information between number and symbol.
+e**epsilon - e**epsilon + 1) / (2 e**epsilon (e**epsilon - 1 - epsilon)). This b maximizes an upper
+bound of the mutual information between number and symbol.
 
 Source: Li, Wang, Lopuhaä-Zwakenberg, Škorić & Li 2020, "Estimating numerical distributions under
 local differential privacy", section 5.1 to 5.3.
@@ -58,7 +58,7 @@ class SquareWave(Channel):
 
     @classmethod
     def within(cls, epsilon: RequestedEpsilon, points: int = POINTS, most: int = COIN_SCALE) -> Self:
-        """Return the channel with the width `best_width`, and epsilon at most the requested one.
+        """Return the channel with at most this epsilon and with the band width `best_width`.
 
         Weights are as large as possible, so that rounding them costs little accuracy.
         """
@@ -80,7 +80,7 @@ class SquareWave(Channel):
 
     @property
     def integers(self) -> dict[str, int]:
-        """The integers that define the channel, by name."""
+        """The integers that define the channel, keyed by name."""
         return {"inputs": self.inputs, "width": self.width, "light": self.light, "heavy": self.heavy}
 
     @property
@@ -118,10 +118,9 @@ class SquareWave(Channel):
 
 
 def best_width(points: int, odds: Fraction) -> int:
-    """Return the best width of the band, in grid points, for a grid of ``points`` points.
+    """Return the width of the band, in grid points, for a grid of ``points`` points.
 
-    The best width is 2 b (points - 1), rounded to an integer above 0, with b from the module
-    docstring.
+    The width is 2 b (points - 1), rounded to an integer above 0, with b from the module docstring.
     """
     epsilon = ln_ceiling(odds)
     twice_half_width = (epsilon * odds - odds + 1) / (odds * (odds - 1 - epsilon))
