@@ -1,4 +1,4 @@
-"""Records what this device has spent: epsilon in billionths, and delta in units of 10**-18.
+"""Records the device's charges: epsilon in billionths, and delta in units of 10**-18.
 
 A charge records its day. The amount spent within a period, such as a week, is the sum over the days
 of the period. Therefore spent amounts still count if a new registry changes the period of the
@@ -30,7 +30,7 @@ correction, the ledger's time pauses until the clock has caught up. A larger cor
 because the device could otherwise spend its budget twice."""
 
 NOTED_S = 3600
-"""The ledger's time is written at most once in each period of this length, in seconds. Hourly
+"""The length, in seconds, of the period in which the ledger's time is written at most once. Hourly
 writes are enough, because windows begin on the hour."""
 
 SlotKey = tuple[str, str, str]

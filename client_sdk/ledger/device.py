@@ -1,7 +1,7 @@
 """The ledger's data about its device: the secret, the user's consent, and the latest problems.
 
-The ledger stores whether the user has agreed to any telemetry. Before a helper process sends
-reports after a program has ended, it checks the stored consent.
+The ledger stores whether the user has agreed to any telemetry. After a program has ended, a helper
+process checks the stored consent and then sends the waiting reports.
 """
 
 from __future__ import annotations

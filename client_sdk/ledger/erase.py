@@ -5,9 +5,9 @@ also contains its metric and its day. The metric and the day are kept only until
 charge has ended. The charges of ended windows are added up, with a separate sum for each period
 whose ceiling still applies. For example, a monthly ceiling needs the sum of the current month.
 
-If the user withdraws one purpose, the metrics of other purposes continue, and may still be charged
-to windows of the last three days. Therefore these days, their weeks and their months have separate
-sums, too.
+If the user withdraws consent to one purpose, the metrics of other purposes are still reported, and
+may be charged to windows of the last three days. Therefore these days, their weeks and their months
+have separate sums, too.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """Creates, opens and checks the ledger, which is the SQLite file of a device.
 
 A damaged file, or a file of a newer SDK version or of another app, is refused and left unchanged.
-If the SDK replaced the file by a new one, the device could spend its budget again.
+If the SDK replaced the file with a new one, the device could spend its budget again.
 """
 
 from __future__ import annotations
@@ -27,9 +27,9 @@ APPLICATION_ID = 0x48727361
 SCHEMA_VERSION = 1
 
 BUSY_TIMEOUT_S = 0.05
-"""How long, in seconds, one statement waits while another process uses the file. The timeout is
-longer than another process's commit with its fsync, and shorter than the time that `record` may
-take."""
+"""The maximum time, in seconds, that one statement waits while another process uses the file. The
+timeout is longer than another process's commit with its fsync, and shorter than the time that
+`record` may take."""
 
 SECRET_BYTES = 32
 """The length of the secret in bytes, equal to the length of an HMAC-SHA-256."""
@@ -115,10 +115,10 @@ def open_memory(app: str) -> sqlite3.Connection:
 
 
 def open_own(path: Path | None, app: str, maker: tuple[int, int], agrees: Callable[[], bool]) -> sqlite3.Connection:
-    """Open the ledger of a `Telemetry` in this process, from within the ledger thread.
+    """Open the ledger of a `Telemetry` in this process. The ledger thread calls this function.
 
-    Without a path, create a ledger in memory, but only in the process ``maker``. A missing file is
-    created only if ``agrees()`` is true.
+    If ``path`` is None, create a ledger in memory, or raise an error in any process except
+    ``maker``. A missing file is created only if ``agrees()`` is true.
     """
     if path is None:
         if forks.this_process() != maker:
@@ -133,8 +133,8 @@ def open_file(path: Path, app: str | None, *, create: bool) -> sqlite3.Connectio
     """Open the ledger at an absolute path.
 
     If ``app`` is None, the ledger may belong to any app, or be a copy, so that people can inspect
-    the ledger. If ``create``, create a missing directory (mode 0700), file (0600) and device
-    secret.
+    the ledger. If ``create`` is true, create a missing directory (mode 0700), file (0600) and
+    device secret.
 
     Raises:
         LedgerError: if the file is missing, or is not a valid ledger of this app.
@@ -204,7 +204,7 @@ def _renew_secret(connection: sqlite3.Connection) -> None:
 
 
 def uri_of(path: PurePath) -> str:
-    """Return the SQLite URI with which an existing file at an absolute path is opened for writing.
+    """Return the SQLite URI that opens an existing file at an absolute path for writing.
 
     For a path on a Windows share, the server's name becomes part of the path. SQLite refuses URIs
     that name a machine before the path (https://www.sqlite.org/uri.html, section 3.1).
@@ -248,7 +248,7 @@ def make(path: Path, app: str) -> None:
 
 
 def fill(connection: sqlite3.Connection, app: str, file_origin: Origin) -> None:
-    """Create the tables of an empty ledger."""
+    """Create the tables of a new ledger, and store the app's name, a new secret and the origin."""
     connection.executescript(_SCHEMA)
     machine = None if file_origin.inode is None else origin.machine_id(app)
     connection.execute(

@@ -35,7 +35,7 @@ LOST = frozenset(
 
 
 class Losses:
-    """The lost answers of one process."""
+    """Counts the lost answers of one process."""
 
     def __init__(self) -> None:
         """Start without losses."""
@@ -62,7 +62,7 @@ class Losses:
         return counts
 
     def stored(self, counts: Counter[str] | LedgerError | None) -> None:
-        """Subtract the counts that `store` has written, after the transaction is committed."""
+        """Subtract the counts that `store` has written. Call this method after the commit."""
         if isinstance(counts, Counter):
             with self._lock:
                 self._counts -= counts
@@ -73,7 +73,7 @@ class Losses:
             self._counts.clear()
 
     def dropped(self, connection: sqlite3.Connection) -> dict[str, int]:
-        """Return the numbers of lost reports and answers, by reason, in the file and in memory."""
+        """Return the numbers of lost reports and answers, stored and in memory, keyed by reason."""
         stored = status.dropped(connection)
         with self._lock:
             return dict(Counter(stored) + self._counts)

@@ -67,8 +67,8 @@ NOWHERE = Origin(None, None, None)
 def origin_of(path: Path) -> Origin:
     """Return the origin of a file that exists.
 
-    Call this function after opening the file for writing. On an overlay file system, opening copies
-    a file from a lower layer, and the copy has a new birth.
+    Call this function after opening the file for writing. On an overlay file system, opening a file
+    for writing copies the file from a lower layer, and the copy has a new birth.
     """
     status = path.stat()
     birth_ns = _birth_ns(path) if sys.platform == "linux" else _stated_birth_ns(status)
@@ -85,7 +85,7 @@ def _stated_birth_ns(status: os.stat_result) -> str | None:
 
 
 def _birth_ns(path: Path) -> str | None:
-    """Return a file's creation time on Linux, from statx(2). `os.stat` does not return it there."""
+    """Return a file's creation time on Linux, from statx(2); None if the time is unknown."""
     answer = bytearray(_STATX_BYTES)
     try:
         with forks.importing():

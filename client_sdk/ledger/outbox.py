@@ -72,8 +72,8 @@ def new_parcel(
 
     The reports are chosen and ordered at random, so that their order reveals nothing. ``groups``
     maps metrics to their purposes. Only reports with equal purposes share an upload, so that
-    withdrawing one purpose does not delete reports of other purposes. Return None if no report is
-    due, or if an earlier upload has been due for a day and must be sent instead.
+    withdrawing consent to one purpose does not delete reports of other purposes. Return None if no
+    report is due, or if an earlier upload has been due for a day and must be sent instead.
     """
     _give_up(connection, now_s)
     waiting = queue.due(connection, now_s, hurried=hurried)
@@ -97,7 +97,7 @@ def parcel_to_resend(connection: sqlite3.Connection, retry: Retry, now_s: float)
 
 
 def settle(connection: sqlite3.Connection, upload_id: str, verdict: Verdict, now_s: float, uniform: Uniform) -> bool:
-    """Apply a verdict: resend or drop each refused report; return whether any was dropped.
+    """Apply a verdict: resend or drop each refused report; return whether a report was dropped.
 
     The collector decides whether a window is closed, because this device's clock may be wrong. The
     device's clock has one use: a temporarily refused report is dropped after the report's deadline.

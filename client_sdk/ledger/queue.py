@@ -20,9 +20,9 @@ fill the user's disk. Reports that wait for the end of their window have a separ
 same size. Other reports then cannot displace the reports of metrics with ``fill_in``."""
 
 SPREAD_S = 60.0
-"""The period, in seconds, in which a report is sent at a random time. The report's arrival then
-does not reveal when the user did something. If a report's time is more than this period ahead, the
-clock was set back, and the report is sent at once."""
+"""The length, in seconds, of the period in which a report is sent at a random time. The report's
+arrival then does not reveal when the user did something. If a report's time is more than this
+period ahead, the clock was set back, and the report is sent at once."""
 
 
 REJECTED = "rejected"
@@ -82,7 +82,7 @@ def next_release_s(connection: sqlite3.Connection, now_s: float) -> list[int]:
 
 
 def replace_symbol(connection: sqlite3.Connection, report: Report) -> bool:
-    """Replace the symbol of a waiting report that was never sent; return False if there is none.
+    """Replace the symbol of a waiting report that was never sent; return False if none waits.
 
     A report that was sent keeps its symbol if it returns to the queue. Otherwise, two different
     reports of one window would be sent, although only one was charged.

@@ -4,10 +4,10 @@ A stored registry explains the ledger's reports to people who inspect the ledger
 inside the app and is the same on every device. Therefore the registry says nothing about a user.
 The ledger stores registries compressed, and opting out deletes them.
 
-A stop applies to one edition of a metric, which is one version of the metric's definition. The stop
-lasts until the user opts out. No message from a collector ends a stop. A collector can stop only
-editions that a stored registry defines, so that a collector's messages cannot fill the storage.
-Stops reveal neither the user's answers nor whether the user has answered.
+A collector can stop an edition of a metric, which is one version of the metric's definition. The
+edition stays stopped until the user opts out. Collectors cannot restart an edition. A collector can
+stop only editions that a stored registry defines. Otherwise, its messages could fill the storage.
+The stopped editions reveal neither the user's answers nor whether the user has answered.
 """
 
 from __future__ import annotations
@@ -35,10 +35,10 @@ _WITH_METRICS: Final = ("queue", "history", "counts", "charges")
 
 
 def keep(connection: sqlite3.Connection, source: str) -> bool:
-    """Store the text of a registry as the latest; return False if it was already the latest.
+    """Store ``source`` as the latest registry; return False if it already is the latest registry.
 
-    If more than `MOST_KEPT` registries are stored, the oldest is deleted. A registry without text
-    is ignored.
+    If more than `MOST_KEPT` registries are stored, the oldest is deleted. An empty ``source`` is
+    not stored.
     """
     digest = hashlib.sha256(source.encode()).hexdigest()
     latest = connection.execute("SELECT digest FROM registries ORDER BY turn DESC LIMIT 1").fetchone()
@@ -79,7 +79,7 @@ def definitions(connection: sqlite3.Connection, names: Collection[str]) -> dict[
 
 
 def unpacked(source: bytes) -> str:
-    """Return the text of a stored registry."""
+    """Decompress the text of a stored registry."""
     return zlib.decompress(source).decode()
 
 
@@ -100,6 +100,6 @@ def is_stopped(connection: sqlite3.Connection, metric: str, edition: str) -> boo
 
 
 def stopped(connection: sqlite3.Connection) -> list[MetricEdition]:
-    """Return all stopped metrics, sorted."""
+    """Return the names and editions of all stopped metrics, sorted by name."""
     query = "SELECT metric, edition FROM editions WHERE stopped = 1 ORDER BY metric, edition"
     return [(metric, edition) for metric, edition in connection.execute(query)]

@@ -1,7 +1,7 @@
-"""The random times, stored in the ledger's file, at which unsettled uploads are sent again.
+"""Stores, in the ledger's file, the random times at which uploads without a verdict are resent.
 
-The response to an upload changes only the retry time of that upload. If a response changed the time
-of another upload, the collector could link both uploads to one device.
+An upload without a verdict is *unsettled*. A response to an upload changes only the retry time of
+this upload. Otherwise, the collector could link several uploads to one device.
 """
 
 from __future__ import annotations
@@ -24,8 +24,8 @@ class Retry(NamedTuple):
     """The id of an unsettled upload, and the Unix time ``due_s`` of the next attempt.
 
     ``not_before_s`` is the earliest time that the collector allows. Until a refused report is first
-    resent, ``not_before_s`` equals ``due_s``. ``tried_s`` is the time of the latest attempt, if
-    there was one.
+    resent, ``not_before_s`` equals ``due_s``. ``tried_s`` is the time of the latest attempt; None
+    before the first attempt.
     """
 
     upload: str

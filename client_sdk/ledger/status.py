@@ -23,7 +23,7 @@ def present_s(connection: sqlite3.Connection, clock_s: float) -> float:
 
 
 def read_status(connection: sqlite3.Connection, budget: Budget, periods: Periods, window_nanos: int) -> BudgetStatus:
-    """Return what is spent and what remains under each ceiling."""
+    """Return the spent amount and the remaining amount under each ceiling."""
     return status_of(spent_nanos(connection, periods), budget, periods, window_nanos)
 
 
@@ -73,7 +73,7 @@ def history(connection: sqlite3.Connection) -> list[HistoryEntry]:
 
 
 def dropped(connection: sqlite3.Connection) -> dict[str, int]:
-    """Return the number of dropped reports by reason."""
+    """Return a mapping from each reason to the number of reports that were dropped for it."""
     return dict(connection.execute("SELECT reason, reports FROM drops ORDER BY reason").fetchall())
 
 
@@ -84,6 +84,6 @@ def waiting(connection: sqlite3.Connection) -> int:
 
 
 def latest_problem(connection: sqlite3.Connection) -> LatestProblem | None:
-    """Return the latest problem; None if there is none."""
+    """Return the latest problem; None if no problem is stored."""
     row = connection.execute("SELECT sentence, at_s FROM problems ORDER BY at_s DESC").fetchone()
     return None if row is None else LatestProblem(*row)

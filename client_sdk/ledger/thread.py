@@ -56,7 +56,7 @@ class _AbandonedError(Exception):
 
 
 class _End(NamedTuple):
-    """A request to end: retry blocked jobs until ``until_s``, and do ``last`` at the end."""
+    """A request: retry blocked jobs until ``until_s``, do ``last``, and end the thread."""
 
     until_s: float
     last: _Job[Any] | None
@@ -157,7 +157,7 @@ class LedgerThread:
         *,
         begin: str = READ,
     ) -> None:
-        """Open the ledger soon and do a job without waiting for it; ``late`` gets the result."""
+        """Queue a job and return at once; the job opens the ledger. ``late`` gets the result."""
         job = _Job(work, begin)
         job.tell(late)
         self._put(job)
