@@ -29,8 +29,8 @@ if TYPE_CHECKING:
     import sqlite3
 
 OVER = ""
-"""Replaces the day of a charge that no longer counts towards any day, week or month. In a sum of
-charges, `OVER` also replaces the metric and the edition."""
+"""The string that replaces the day of a charge that no longer counts towards any day, week or
+month. In a sum of charges, `OVER` also replaces the metric and the edition."""
 
 WIPED = (
     "queue",

@@ -230,8 +230,7 @@ def connect(place: str) -> sqlite3.Connection:
 def make(path: Path, app: str) -> None:
     """Create a complete ledger under a temporary name, then rename it.
 
-    If a file with the final name is empty or truncated, it was therefore damaged after its
-    creation.
+    Therefore an empty or truncated file with the final name was damaged after its creation.
     """
     path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
     temporary = path.with_name(f"{path.name}.{os.urandom(8).hex()}{TEMPORARY_SUFFIX}")

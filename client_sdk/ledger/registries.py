@@ -63,7 +63,7 @@ def kept(connection: sqlite3.Connection) -> list[bytes]:
 def metrics(connection: sqlite3.Connection) -> set[str]:
     """Return the names of all metrics that have reports, counts or charges in the ledger."""
     query = " UNION ".join(f"SELECT metric FROM {table}" for table in _WITH_METRICS)  # noqa: S608 names from above
-    return {name for (name,) in connection.execute(query).fetchall()} - {""}  # a sum of charges has no question
+    return {name for (name,) in connection.execute(query).fetchall()} - {""}  # a sum of charges has no metric
 
 
 def definitions(connection: sqlite3.Connection, names: Collection[str]) -> dict[str, Metric]:

@@ -6,7 +6,7 @@ There are v values, 0..v-1, and each block contains s of them. The k possible an
 
 A design is *balanced* if every pair of values is in the same number of blocks. The variance of an
 estimated share is then exactly the variance of subset selection, which uses all sets of s values.
-With v = k and the best s, no channel has a smaller variance (Ye & Barg 2018). If v is a prime
+With v = k and the optimal s, no channel has a smaller variance (Ye & Barg 2018). If v is a prime
 slightly above k, the variance is about 1 + 2 (v - k) / k**2 times the minimum.
 
 `balanced_choice` compares the designs with at most `MAX_SYMBOLS` symbols. A design is good enough

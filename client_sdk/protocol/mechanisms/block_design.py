@@ -27,7 +27,7 @@ from client_sdk.protocol.requested_epsilon import RequestedEpsilon
 
 
 class BlockDesign(Channel):
-    """The channel whose symbols are shifted base blocks.
+    """The channel whose symbols represent shifted base blocks.
 
     Symbol b * v + shift represents base block b plus ``shift``, modulo v. The base blocks are
     divided into families of equal size. All base blocks of a family have the same weight.

@@ -317,7 +317,7 @@ def category_mechanism(inputs: int, odds: Fraction) -> str:
 def set_mechanism(values: int, drawn: int, odds: Fraction) -> str:
     """Return the mechanism that ``auto`` chooses for sets.
 
-    Three mechanisms are compared by the variance of a rare value's estimated share.
+    Three types of mechanisms are compared by the variance of a rare value's estimated share.
 
     * k-ary randomized response reports members more often than other values.
     * A block design reports a block, usually one that contains a randomly drawn member. With

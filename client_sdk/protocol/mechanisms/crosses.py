@@ -10,9 +10,9 @@ cyclic design. The symbol reveals the drawn feature. The channels of all feature
 epsilon. The whole channel has this epsilon, too, because the draw of the feature does not depend on
 the cells.
 
-The alternative is to report about a vector of products: the products of the label and each feature,
-and of every two features. The vector contains more information, but its additional numbers add
-noise. ``docs/research/models.md`` measures for which models a vector predicts the label better.
+The alternative is to perturb a vector of products: the products of the label and each feature, and
+of every two features. The vector contains more information, but its additional numbers add noise.
+``docs/research/models.md`` measures for which models a vector predicts the label better.
 
 Source: Cormode, Kulkarni & Srivastava 2019, "Answering range queries under local differential
 privacy", section 4 (hierarchical histograms, which draw a level).

@@ -29,7 +29,7 @@ and the base block's index follow, each as 8 big-endian bytes."""
 
 @dataclass(frozen=True, slots=True)
 class CyclicDesign(BlockDesign):
-    """The channel whose symbols are shifted pseudo-random base blocks.
+    """The channel whose symbols represent shifted pseudo-random base blocks.
 
     The number of values, k, is at least 3. The block size d is from 2 to k - 1. All other
     attributes are as in `BlockDesign`.

@@ -154,8 +154,8 @@ class Exponential(Channel):
 def by_distance(values: int) -> Utility:
     """Return utilities for ordered values: values farther from the truth have lower utilities.
 
-    The utility is minus the number of positions between the two values. For three values, the first
-    row is 0, -1, -2.
+    The utility is minus the distance between the positions of the two values. For three values, the
+    first row is 0, -1, -2.
     """
     _refuse_many(values)
     return [[Fraction(-abs(true - reported)) for reported in range(values)] for true in range(values)]

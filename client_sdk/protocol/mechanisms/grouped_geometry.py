@@ -142,7 +142,7 @@ class GroupedGeometry(Channel):
     @classmethod
     def build(cls, request: ChannelRequest) -> GroupedGeometry:
         """Return the channel for a request about strings."""
-        kind: Any = request.kind  # a text: no other kind has cells
+        kind: Any = request.kind  # only the kind ``text`` has cells
         prime, dimension, points = geometry_for(request.epsilon.odds, kind.cells, kind.max_items)
         weights = tuple(group.weight for group in kind.groups(points))
         return cls.within(request.epsilon, prime, dimension, weights, kind.max_items)

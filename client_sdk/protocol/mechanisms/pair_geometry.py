@@ -29,10 +29,10 @@ blocks. The same is true of every pair and of every triple. The probability that
 contains an element then depends only on whether the element is in the set. Therefore the estimated
 shares are unbiased.
 
-The point of an element is computed from its n digits a, b, c, d, ... in base q. The vector is (1,
-a, b, c, d, ..., a*a - w*b*b, c*c - w*d*d, ...): a 1, the digits, and one *form* for every two
-digits. Here, w is the smallest number that is not a square modulo q. If n is odd, the form of the
-last digit is its square.
+The point of an element is computed from the n digits a, b, c, d, ... of the element in base q. The
+point's vector is (1, a, b, c, d, ..., a*a - w*b*b, c*c - w*d*d, ...): a 1, the digits, and one
+*form* for every two digits. Here, w is the smallest number that is not a square modulo q. If n is
+odd, the form of the last digit is its square.
 
 No three such points lie on a line. Along a line, every coordinate changes linearly. The form of two
 digits changes quadratically if a digit changes, because a*a - w*b*b is 0 only if a and b are 0. A

@@ -4,7 +4,7 @@ There are B public rotations. The device draws a rotation, and applies the rotat
 D coordinates. Each of the D axes has two directions, called *signed axes*. The vector *favors* s
 signed axes: the axes of the s coordinates with the largest magnitudes, each in the direction of the
 coordinate's sign. With a known probability, the device reports a favored axis. Otherwise, the
-device reports one of the 2 D - s other signed axes. Epsilon depends only on s and on this
+device reports one of the 2 D - s other signed axes. Epsilon depends only on D, s and this
 probability, and is the same for every vector and rotation.
 
 The number of rotations is finite, so estimates have a small bias. Each window uses different

@@ -2,12 +2,12 @@
 
 Inputs are the k points 0..k-1 of a grid. Symbols are the m = k - 1 + width points of a longer grid.
 Input x gives weight ``heavy`` to the ``width`` symbols x..x+width-1, and weight ``light`` to all
-others. The band is never cut off at an end of the grid. Therefore the weights of every input have
-the same sum, and the expected symbol is exactly linear in x.
+other symbols. The band is never cut off at an end of the grid. Therefore the weights of every input
+have the same sum, and the expected symbol is exactly linear in x.
 
 The band extends by b to each side of the number. As a fraction of the range, b is (epsilon
 e**epsilon - e**epsilon + 1) / (2 e**epsilon (e**epsilon - 1 - epsilon)). This b maximizes an upper
-bound of the mutual information between number and symbol.
+bound on the mutual information between the number and the symbol.
 
 Source: Li, Wang, Lopuhaä-Zwakenberg, Škorić & Li 2020, "Estimating numerical distributions under
 local differential privacy", section 5.1 to 5.3.
