@@ -32,7 +32,7 @@ STOPPED = "stopped"
 
 
 class Leaving(NamedTuple):
-    """When the next reports are sent: in ``in_s`` seconds, at the Unix time ``leaves_s``."""
+    """The next sending time: ``in_s`` seconds from now, which is the Unix time ``leaves_s``."""
 
     in_s: float
     leaves_s: float

@@ -56,7 +56,7 @@ class _AbandonedError(Exception):
 
 
 class _End(NamedTuple):
-    """A request: retry blocked jobs until ``until_s``, do ``last``, and end the thread."""
+    """A request to the thread: retry blocked jobs until ``until_s``, do ``last``, then end."""
 
     until_s: float
     last: _Job[Any] | None

@@ -135,7 +135,7 @@ class Gaussian(AdditiveNoise):
         return Fraction(sum(excess for excess in surplus if excess > 0), denominator * self.total)
 
     def chance_beyond(self, ratio: Fraction) -> Fraction:
-        """Return the maximum probability that a report shifts odds by more than ``ratio``.
+        """Return the maximum probability that a report shifts odds by a factor above ``ratio``.
 
         A report shifts the odds of two inputs this far if its symbol is more than ``ratio`` times
         as likely for one input as for the other. The result is exact. It also applies to answers
