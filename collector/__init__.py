@@ -11,7 +11,7 @@ __all__ = ["create_app"]
 
 
 def __getattr__(name: str) -> object:
-    """Import `create_app` on first use, so that the command can report that Flask is missing."""
+    """Import `create_app` on first use, so that `__main__` can report that Flask is missing."""
     if name != "create_app":
         raise AttributeError(name)
     from collector.app import create_app  # noqa: PLC0415 saves 199 ms in commands that need no server

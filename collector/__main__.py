@@ -6,7 +6,7 @@ import sys
 
 
 def main() -> None:
-    """Run the command line. If a package is missing, print how to install the package."""
+    """Run the command line. If a package is missing, print the command that installs it."""
     try:
         from collector.commands.cli import cli  # noqa: PLC0415 click may be missing
 

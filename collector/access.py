@@ -24,7 +24,10 @@ from collector.errors import ConfigError, require
 from collector.judge import Allowance
 
 SECRET_BYTES = 32
-"""The length of a secret in bytes. Nobody can guess 256 random bits, so a fast digest is secure."""
+"""The length of a secret in bytes.
+
+Nobody can guess 256 random bits, so a fast hash function protects the secret well enough.
+"""
 
 NAME = re.compile(r"[a-z0-9][a-z0-9_-]{0,63}")
 """The pattern of a key's name. Names appear in log lines and in Redis keys."""
@@ -66,13 +69,16 @@ class AccessKey:
     preliminary: bool = False
 
     def allowance(self, now_s: float) -> Allowance | None:
-        """Return the allowance on the UTC day of ``now_s`` (Unix seconds). None means no limit."""
+        """Return the key's allowance for the UTC day of ``now_s`` (Unix seconds).
+
+        If the key has no quota, return None.
+        """
         if self.quota is None:
             return None
         return Allowance(self.name, self.quota, (int(now_s) // DAY_S + 1) * DAY_S)
 
     def may_read(self, metric: str) -> bool:
-        """Whether the key may read the tallies of a metric."""
+        """Return whether the key may read the tallies of a metric."""
         return self.metrics is None or metric in self.metrics
 
 
@@ -88,7 +94,10 @@ class Access:
     uploads_are_open: bool = False
 
     def find(self, secret: str) -> AccessKey | None:
-        """Return the key with this secret. The search takes equally long for every secret."""
+        """Return the key with this secret, or None if no key has it.
+
+        The search takes equally long for every secret.
+        """
         digest = digest_of(secret)
         match = None
         for key in self.keys:
@@ -109,7 +118,7 @@ class Access:
 
 
 def new_secret() -> str:
-    """Return a new secret, in characters that are safe in a header."""
+    """Return a new random secret. All its characters are safe in an HTTP header."""
     return secrets.token_urlsafe(SECRET_BYTES)
 
 
@@ -119,7 +128,7 @@ def digest_of(secret: str) -> bytes:
 
 
 class Uploads(StrEnum):
-    """The clients that may report: everyone, or only holders of an upload key."""
+    """The clients that may report: everyone, or only holders of an upload or relay key."""
 
     OPEN = "open"
     KEYS = "keys"

@@ -58,7 +58,7 @@ _log = logging.getLogger(__name__)
 
 
 class NoSessions(SessionInterface):
-    """Gives every request the same empty session. Devices have no sessions."""
+    """Gives every request the same empty session, because devices have no sessions."""
 
     _session = NullSession()
 
@@ -184,16 +184,19 @@ _HTTP_PROBLEMS: dict[int | None, Problem] = {
     HTTPStatus.NOT_FOUND: Problem.NOT_FOUND,
     HTTPStatus.METHOD_NOT_ALLOWED: Problem.METHOD_NOT_ALLOWED,
 }
-"""The problem for each HTTP status with which Flask itself refuses a request."""
+"""Maps statuses with which Flask itself refuses requests to problems.
+
+Any other status becomes BAD_REQUEST.
+"""
 
 
 _NAMES = {(operation.method, operation.path): operation.name for operation in OPERATIONS}
 
 
 def with_latency(application: WSGIApplication, counters: WorkerCounters) -> WSGIApplication:
-    """Count an application's requests by operation and duration.
+    """Return a WSGI application that also counts requests, with their operations and durations.
 
-    The duration includes the time for computing the body.
+    A request's duration includes the time for computing the body of the response.
     """
 
     def answer(environ: WSGIEnvironment, start_response: StartResponse) -> Iterable[bytes]:
@@ -208,7 +211,7 @@ def with_latency(application: WSGIApplication, counters: WorkerCounters) -> WSGI
 
 
 def _complete(body: Iterable[bytes]) -> list[bytes]:
-    """Return all parts of a body, so that the server can send them together with the headers."""
+    """Return all parts of a response's body, so that the server sends them with the headers."""
     try:
         return list(body)
     finally:

@@ -123,7 +123,7 @@ MEANING: Mapping[Durability | None, str] = {
 
 
 def check_registry(path: Path, today: date) -> tuple[Registry | None, list[CheckResult]]:
-    """Return the registry, or None if it is invalid, and the results of its checks."""
+    """Return the registry (None if it is invalid) and the results of its checks."""
     try:
         registry = history.read(path)
     except RegistryError as error:
@@ -213,7 +213,7 @@ def _server_summary(servers: list[tuple[str, str]]) -> str:
 
 
 def _not_forgetful(connection: Connection) -> set[str]:
-    """Return the names in FORGETFUL whose value on the server is not the required value."""
+    """Return the settings in FORGETFUL that have a wrong value on the server."""
     return {name for name, (value, _) in FORGETFUL.items() if setting(connection, name) not in (value, None)}
 
 
@@ -228,7 +228,7 @@ def _memory(used: Memory) -> CheckResult:
 def _clocks(ahead_s: float) -> CheckResult:
     """Check whether the servers' clocks agree with this machine's clock.
 
-    ``ahead_s`` is the largest difference. A negative difference means that a server is behind.
+    ``ahead_s`` is the largest difference in seconds. It is negative if a server's clock is behind.
     """
     if abs(ahead_s) >= APART_S:
         return warning("clocks", describe(ahead_s))
@@ -236,7 +236,10 @@ def _clocks(ahead_s: float) -> CheckResult:
 
 
 def check_tally_memory(needed: TallyMemory, free: Sequence[int]) -> CheckResult:
-    """Check whether one more window of every metric fits into the servers' free memory (bytes)."""
+    """Check whether the servers have enough free memory for one more window of every metric.
+
+    ``free`` contains the free memory of each server, in bytes.
+    """
     if needed.needed_bytes > sum(free):
         return failed("room", needed.lack(sum(free), "are free"))
     return ok("room", str(needed))

@@ -15,7 +15,7 @@ from collector.log import LogFormat
 from collector.required_settings import Durability, Promise, promised
 
 TOKEN = re.compile(r"[!-~]+")
-"""The characters that are safe in a header: printable ASCII without blanks."""
+"""The pattern of a secret that is safe in an HTTP header: printable ASCII without spaces."""
 
 MIN_TOKEN = 16
 """The minimum number of characters of a secret that a person chooses.
@@ -33,7 +33,7 @@ HOUR_S = 3600
 DAY_S = 24 * HOUR_S
 
 MAX_GRACE_S = 366 * DAY_S
-"""The longest grace period, in seconds. Results that come even later are of no use."""
+"""The maximum grace period, in seconds. Even later results would be useless."""
 
 MAX_SNAPSHOT_INTERVAL_S = 366 * DAY_S
 
@@ -45,9 +45,9 @@ therefore occupy all threads.
 """
 
 LEAST_STORE_BYTES = 16 * 2**20
-"""The minimum memory of a store, in bytes.
+"""The minimum memory limit of the embedded store, in bytes.
 
-An empty store needs about 1 MB, and each client needs additional memory.
+An empty store needs about 1 MB, and each connection needs additional memory.
 """
 
 SIZE = re.compile(r"([0-9]{1,15})([KMGT]?)")
@@ -152,7 +152,7 @@ class CollectorConfig:
 
 
 def require_ports(port: int, metrics_bind: tuple[str, int] | None) -> None:
-    """Refuse ports that do not exist, and equal ports for the service and its metrics."""
+    """Refuse ports that are out of range, and equal ports for the service and its metrics."""
     metrics_port = None if metrics_bind is None else metrics_bind[1]
     for option, named in (("--bind", port), ("--metrics-bind", metrics_port)):
         if named is not None:
@@ -161,7 +161,7 @@ def require_ports(port: int, metrics_bind: tuple[str, int] | None) -> None:
 
 
 def require_store_memory(store_memory_bytes: int | None, redis_url: str | None) -> None:
-    """Refuse a memory limit that is too low, or that is given although no store is embedded."""
+    """Refuse a memory limit that is too low, or that is given for a store that is not embedded."""
     require_option(
         store_memory_bytes is None or redis_url is None,
         "--store-memory is for the embedded store: set maxmemory on the server of --redis",

@@ -130,7 +130,7 @@ _CELL = {counter: cell for cell, counter in enumerate(_COUNTERS)}
 _HISTOGRAM_CELLS = len(BUCKETS_S) + 2
 """The number of integers in a histogram.
 
-They are the counts of each bucket and of slower requests, and the sum of all durations (ns).
+These are a count for each bucket, the count of slower requests, and the sum of all durations (ns).
 """
 
 _HISTOGRAM = {name: len(_COUNTERS) + place * _HISTOGRAM_CELLS for place, name in enumerate(OPERATION_NAMES)}
@@ -194,7 +194,7 @@ class WorkerCounters:
 
 
 class Totals:
-    """The sums over all processes that have used the shared counters, including ended processes."""
+    """The sum of each counter over all processes, including processes that have ended."""
 
     def __init__(self, shared_counters: SharedCounters) -> None:
         """Add up all rows."""
@@ -208,7 +208,7 @@ class Totals:
         return self._cells[_CELL[name, label]]
 
     def latency(self, operation: str) -> tuple[list[int], float]:
-        """Return the durations of an operation's requests.
+        """Return the histogram of the durations of an operation's requests.
 
         Returns:
             A list with the number of requests in each bucket and, as its last element, the number

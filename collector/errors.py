@@ -6,7 +6,7 @@ from client_sdk.protocol.errors import HearsayError
 
 
 class ConfigError(HearsayError):
-    """A setting cannot be used. The message names the setting and a correct value."""
+    """A setting, a file or a server cannot be used. The message says how to correct the problem."""
 
 
 class OptionError(ConfigError):
@@ -18,7 +18,7 @@ class StoreUnavailableError(HearsayError):
 
 
 class StoreFullError(StoreUnavailableError):
-    """The store's memory is full. The upload was not counted. Nothing acknowledged is lost."""
+    """The store's memory is full. The upload was not counted. No acknowledged upload is lost."""
 
 
 class QuotaExceededError(HearsayError):
@@ -38,7 +38,7 @@ def require_option(holds: bool, problem: str) -> None:  # noqa: FBT001 calls rea
 
 
 def plural(number: int, singular: str, plural_form: str | None = None) -> str:
-    """Return a number with its noun, such as ``1 tally`` or ``2 tallies``. By default, add an s."""
+    """Return a number with its noun, such as ``2 tallies``. The default plural form adds an s."""
     return f"{number:,} {singular if number == 1 else plural_form or singular + 's'}"
 
 

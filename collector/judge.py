@@ -30,8 +30,9 @@ CLOCKS_APART_S = 7 * 86_400
 """The maximum difference, in seconds, between the clocks of two collectors on one store.
 
 The store files an upload's id under one of the upload's windows. The collector's clock determines
-the window. A device may send the same upload to two collectors. To count nothing twice, the store
-searches for the id under every window that a clock within this difference may have chosen.
+which one. A device may send the same upload to two collectors. To count nothing twice, the store
+searches for the id under every window that the other collector may have chosen, if its clock
+differs by at most this maximum.
 
 Searching under one window takes as long as counting a report. With this limit, the store searches
 under at most about thirty of an upload's windows.
@@ -169,7 +170,7 @@ def judge(  # noqa: PLR0913 the settings by name
         grace_s: how long a window accepts reports after its end, in seconds.
         once: all editions that collectors on this store have ever accepted, as METRIC:EDITION. If
             the registry lacks one of these editions, reports of this edition come from an older
-            app. Reports of any other unknown edition come from a newer app.
+            version of the app. Reports of any other unknown edition come from a newer version.
         allowance: the allowance to which the counted reports are charged. None for no limit.
     """
     rule = _rules(registry, now_s, grace_s, once)

@@ -63,7 +63,7 @@ class SharedState:
     """The latest `Served` object, which the main process shares with the workers.
 
     The object is in a file without a name, so nobody can remove or replace the file. The file
-    begins with a digest of the rest. From the digest, a reader detects that the main process is
+    begins with a digest of the rest. If the digest does not match the rest, the main process is
     still writing.
     """
 
@@ -133,8 +133,8 @@ class SharedState:
     def _present_digest(self) -> bytes:
         """Return the digest at the beginning of the file, through shared memory.
 
-        Every response needs the digest. During a system call, another thread could take over the
-        interpreter, and a busy worker would lose a tenth of its time.
+        Every response needs the digest. If a system call read the digest, another thread could take
+        over the interpreter during the call, and a busy worker would lose a tenth of its time.
         """
         if self._digest is None:
             self._digest = mmap.mmap(self._descriptor, DIGEST_BYTES, prot=mmap.PROT_READ)

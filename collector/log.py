@@ -113,7 +113,7 @@ class ServerFilter(logging.Filter):
     """Adds the event WORKER_DIED to the log line in which Granian reports a worker's death."""
 
     def filter(self, record: logging.LogRecord) -> bool:
-        """Let every line pass."""
+        """Add the event, and accept every line."""
         if record.name == SERVER and record.getMessage().startswith("Unexpected exit from worker"):
             record.event = Event.WORKER_DIED.value
         return True

@@ -76,7 +76,7 @@ class ServerState(NamedTuple):
 
 
 class Maintenance:
-    """A thread that does periodic work on the store until it is stopped.
+    """A thread that does periodic work on the store until ``stop`` is called.
 
     Attributes:
         health: the store's state at the last check.
@@ -223,7 +223,7 @@ class OpenReports:
         return self._reports
 
     def _look(self) -> tuple[Mapping[tuple[str, str], int], float]:
-        """Return the numbers of reports, and the seconds until the next snapshot may be taken."""
+        """Return the numbers of reports, and the seconds until the next snapshot is due."""
         now_s = self._clock()
         closed = self._store.closed_windows()
         look = look_at_open_windows(

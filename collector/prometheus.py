@@ -2,8 +2,8 @@
 
 Metrics of resources, such as processor time, have a separate series for each process. A sum over
 the processes would decrease when a worker exits, and Prometheus would mistake the decrease for a
-reset. A worker is named after its row of counters (see `counters`), such as worker-1. If a worker
-is replaced, the new process continues the series, with its own start time.
+reset. A worker's name, such as worker-1, contains the number of its row of counters (see
+`counters`). If a worker is replaced, the new process continues the series, with its own start time.
 
 The metrics reveal nothing about a single upload, report or request.
 """
@@ -106,7 +106,7 @@ def served_metrics(address: str, port: int, gather: Callable[[], Iterable[Metric
 
 
 class _Exposition(Collector):
-    """Gathers all metrics again for each request."""
+    """Collects the current values of all metrics for each request."""
 
     def __init__(self, gather: Callable[[], Iterable[Metric]]) -> None:
         self._gather = gather

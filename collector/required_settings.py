@@ -37,7 +37,7 @@ def require_promise(
 
     Args:
         version: the Redis version that the server is compatible with, such as ``7.2.4``.
-        settings: the value of each of SETTINGS, or None if the server lacks the setting.
+        settings: maps each name in SETTINGS to its value, or to None if the server lacks it.
         promise: the durability that the server must provide.
         is_cluster: whether the server is a node of a cluster.
 
@@ -88,8 +88,8 @@ class Promise(NamedTuple):
 
     Attributes:
         durability: where the reports are stored. None for a command that acknowledges no reports.
-        copies: the number of replicas that have the reports on disk. 0 unless ``durability`` is
-            ``replicated``.
+        copies: the number of replicas that must have the reports on disk. 0 unless ``durability``
+            is ``replicated``.
     """
 
     durability: Durability | None

@@ -73,7 +73,7 @@ class RunningStore(NamedTuple):
 
 
 class Chores(NamedTuple):
-    """The objects that the main process's background tasks share with the workers."""
+    """The objects through which the workers and `serve` communicate with the background tasks."""
 
     shared_state: SharedState
     counts: SharedCounters
@@ -204,7 +204,8 @@ def chores(config: CollectorConfig, running: RunningStore, served: Served) -> It
     They reload files, close windows, retire tallies and serve metrics.
 
     Raises:
-        ConfigError: if the address of the metrics cannot be used, or no temporary file can be made.
+        ConfigError: if the address of the metrics cannot be used, or if no temporary file can be
+            created.
     """
     store, embedded = running.store, running.embedded
     served = replace(served, once=running.once)

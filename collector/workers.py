@@ -103,7 +103,7 @@ def run_workers(
     pause.
 
     Args:
-        make_app: returns the application of one worker. Called in the worker.
+        make_app: returns the application of one worker. The worker calls this function.
         log_format: the format of the workers' log lines.
         on_hangup: called on SIGHUP. ``on_hangup`` interrupts the main thread, so it must return
             quickly.

@@ -1,8 +1,8 @@
 """Batches of uploads that a relay sends to a collector, as NDJSON. This module does no IO.
 
 A request contains one upload per line. The response contains one line per upload, in the same
-order. A response line contains either a verdict or a problem, and never repeats parts of the
-upload.
+order. A response line contains either a problem, or a verdict and the upload's id. It repeats no
+other part of the upload.
 """
 
 from __future__ import annotations
@@ -21,13 +21,13 @@ from collector.api.problem import BY_CODE, Problem, ProblemError
 MAX_BULK_BYTES = 1_048_576
 """The maximum size of a batch in bytes.
 
-Either 16 uploads of maximum size or 1,000 uploads of usual size fit into a batch.
+Either 15 uploads of maximum size or 1,000 uploads of usual size fit into a batch.
 """
 
 MAX_BULK_UPLOADS = 1000
 """The maximum number of uploads in a batch.
 
-A worker needs a few hundredths of a second to count this many.
+A worker counts a batch of this size in a few hundredths of a second.
 """
 
 MAX_ANSWER_BYTES = 12_288 * MAX_BULK_UPLOADS
@@ -42,8 +42,8 @@ class LineProblem(NamedTuple):
 
     Attributes:
         line: the number of the line in the batch, counted from 1.
-        status: the status that ``POST /v1/reports`` would have returned. If this status is 503, the
-            client may send the same upload again.
+        status: the HTTP status that ``POST /v1/reports`` would have returned. If the status is 503,
+            the client may send the same upload again.
         code: a stable code, for programs.
         detail: the problem and the remedy, for people.
     """

@@ -79,7 +79,7 @@ def require_type(content_type: str, content_encoding: str, media_type: str) -> N
 
 
 def too_large(limit: int) -> ProblemError:
-    """Return the error for a body above the limit."""
+    """Return the error for a body of more than ``limit`` bytes."""
     return ProblemError(Problem.BODY_TOO_LARGE, f"send at most {limit} bytes; split the body")
 
 
@@ -104,7 +104,7 @@ NOT_CACHED = [*ALWAYS, ("Cache-Control", "no-store")]
 """The headers of responses that do not set Cache-Control themselves."""
 
 SNAPSHOT_TAKEN = "Hearsay-Snapshot"
-"""The response header with the time at which the returned tallies of open windows were read."""
+"""The response header that says when the returned tallies of open windows were read."""
 
 
 def utc_of(instant_s: int) -> str:
@@ -115,8 +115,9 @@ def utc_of(instant_s: int) -> str:
 def with_headers(
     application: WSGIApplication, further: Callable[[WSGIEnvironment], list[tuple[str, str]]] = lambda _: []
 ) -> WSGIApplication:
-    """Add ALWAYS or NOT_CACHED to the headers of every response of a WSGI application.
+    """Return a WSGI application that adds headers to each response of another application.
 
+    If a response already has the header Cache-Control, ALWAYS is added, and otherwise NOT_CACHED.
     ``further`` returns additional headers for the response to a request.
     """
 

@@ -5,8 +5,8 @@ fills a store. Collectors may count uploads in the store during an export. The b
 properties:
 
 * A shard's *cut* is its state at one instant. The backup contains the cut of every shard. An upload
-  belongs to one shard, so the backup contains either the upload's id and all its counts, or
-  neither.
+  belongs to one shard, so the backup contains either both the upload's id and all its counted
+  reports, or neither.
 * Different shards have different cuts. In the backup, a window is closed if it was closed in every
   cut. The tallies of closed windows are final.
 * Uploads that were acknowledged after their shard's cut are not in the backup. Restoring the backup

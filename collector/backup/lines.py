@@ -30,7 +30,7 @@ MAX_COUNT: Final = 2**63 - 1
 """The largest value of a counter in the store."""
 
 LATEST_S: Final = 2**38
-"""The latest time in a backup (Unix seconds), long after the year 9999."""
+"""The latest time that a backup may contain (Unix seconds). It is after the year 9999."""
 
 LONGEST_LINE: Final = 32 * MOST_SYMBOLS
 """The maximum length of a line in bytes.
@@ -47,7 +47,7 @@ EditionText: TypeAlias = Annotated[str, Meta(pattern=rf"\A{EDITION.pattern}\Z")]
 
 
 class BackupError(HearsayError):
-    """A backup cannot be used. The message names the line and the reason."""
+    """A backup cannot be used. The message gives the reason and, if a line is wrong, its number."""
 
 
 class LineError(ValueError):
@@ -77,9 +77,11 @@ class Header(Struct, frozen=True, forbid_unknown_fields=True, tag_field="line", 
 class Bucket(Struct, frozen=True, forbid_unknown_fields=True, tag_field="line", tag="uploads"):
     """A *bucket*: a group of remembered uploads that the store keeps together.
 
+    The store remembers an upload's id, so that the upload is counted only once.
+
     Attributes:
-        latest_end: the end (Unix seconds) of the latest window in which an upload has a counted
-            report. This end is the same for all uploads of the bucket.
+        latest_end: the end (Unix seconds) of each upload's latest window with a counted report. All
+            uploads of the bucket have the same value.
         expires_at: the time (Unix seconds) at which the ids expire.
         members: for each upload, the id (16 bytes) and the record of its counted reports (see
             `pack` in `collector.store.count_script`).
@@ -110,7 +112,7 @@ class ClosedWindows(Struct, frozen=True, forbid_unknown_fields=True, tag_field="
 class Editions(Struct, frozen=True, forbid_unknown_fields=True, tag_field="line", tag="editions"):
     """All editions that the store's collectors have ever accepted.
 
-    Merging small strata requires this record.
+    Merging small strata requires this record (see `collector.store.strata`).
 
     Attributes:
         own: maps each edition to its metric's own edition (see `OwnEditions` in
@@ -172,7 +174,7 @@ _ENCODER: Final = msgspec.json.Encoder()
 
 
 def encode(line: BackupLine) -> bytes:
-    """Return the bytes of a line, with its line end."""
+    """Return a line as bytes, with a line break at the end."""
     return _ENCODER.encode(line) + b"\n"
 
 

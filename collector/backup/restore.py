@@ -77,7 +77,7 @@ def read_backup(path: Path) -> Iterator[BackupLine]:
 
 
 class _Reading:
-    """The state while a backup is being read.
+    """The progress of reading a backup.
 
     Attributes:
         number: the number of the latest line, counted from 1.
@@ -107,12 +107,12 @@ class _Reading:
 def check(path: Path, registry: Registry | None = None) -> Backup:
     """Check a whole backup, and return a description of its contents.
 
-    The backup's tallies must agree with the registry, if one is given. The backup may contain
-    editions that the registry does not define.
+    If a registry is given, the backup's tallies must agree with it. The backup may contain editions
+    that the registry does not define.
 
     Raises:
-        BackupError: if a line is damaged, or contradicts other lines or the registry; if the file
-            is truncated; or if the file is not a regular file, so that it cannot be read twice.
+        BackupError: if the file is truncated, cannot be read, or is not a regular file. Also raised
+            if a line is damaged, or contradicts other lines or the registry.
     """
     if path.exists() and not path.is_file():
         raise BackupError(
@@ -141,7 +141,7 @@ def restore(path: Path, backup: Backup, filler: StoreFiller, on_ids: Callable[[i
     """Restore a backup into a store.
 
     Args:
-        path: the file.
+        path: the file that contains the backup.
         backup: the description that `check` returned for the file.
         filler: fills an empty store, or continues an interrupted import of the same backup.
         on_ids: called with the number of uploads that were just written.

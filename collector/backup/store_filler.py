@@ -1,8 +1,8 @@
 """Fills a store on Redis or Valkey from a backup, if the store has enough memory.
 
 A restored backup may need far more memory than the size of its file. A tally needs memory for every
-possible symbol: a line with a single report of symbol 16,777,215 needs 134 MB. Each shard stores
-the name of every closed window.
+possible symbol: a line with a single report of symbol 16,777,215 needs 134 MB. In addition, each
+shard stores the name of every closed window.
 
 Each Lua script in this module is one atomic step on the server.
 """
@@ -30,7 +30,7 @@ COUNTED_MEANWHILE = (
 )
 
 IDS_A_SCRIPT = 1000
-"""The maximum number of ids per script. A script with this many ids takes a few milliseconds."""
+"""The maximum number of ids per call of a script. Such a call takes a few milliseconds."""
 
 WINDOWS_A_COMMAND = 1000
 """The maximum number of windows that one command closes.
@@ -240,8 +240,8 @@ class StoreFiller:
 def _packed(counts: Mapping[int, int], symbols: int) -> bytes:
     """Return the counts of a tally as bytes, 64 bits for each count.
 
-    The last count is that of the highest reported symbol, followed by one count of 0 if there is a
-    higher symbol. A collector never writes this 0, so the 0 marks a restored tally.
+    Counts after that of the highest reported symbol are 0. Only the first of them is included, if
+    there is one. A collector never writes this 0, so the 0 marks a restored tally.
     """
     packed = bytearray(8 * min(max(counts, default=-1) + 2, symbols))
     for symbol, count in counts.items():

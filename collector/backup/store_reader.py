@@ -114,7 +114,7 @@ class StoreReader:
         self.store = store
 
     def header(self, app: str | None) -> Header:
-        """Return the header of a backup of the store. ``app`` is the name of the store's app."""
+        """Return the header of a backup. ``app`` names the store's app; None if it is unknown."""
         self.store.require_own()
         facts = self.store.facts()
         grace = facts.get(GRACE_FIELD)
@@ -139,7 +139,7 @@ class StoreReader:
     def buckets(self, shard: int) -> Iterator[StoredBucket]:
         """Yield a shard's buckets of remembered uploads.
 
-        Each bucket is read at a different time.
+        The buckets are read in several steps, at different times.
         """
         cursor = b"0"
         while True:
@@ -151,7 +151,7 @@ class StoreReader:
     def cut(self, shard: int, known: Mapping[bytes, BucketState]) -> ShardCut:
         """Return a shard's content at one instant, except the known buckets that have not changed.
 
-        The server counts nothing while it reads this content. Reading is fast, because these
+        The server counts nothing while it reads this content. Reading is fast, because unchanged
         buckets are left out. ``known`` contains the state of each bucket that `buckets` has
         yielded, keyed by the bucket's key.
         """

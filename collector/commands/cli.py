@@ -44,7 +44,7 @@ def completion(context: click.Context, shell: str, *, install: bool) -> None:
 
 
 def script_for(command: click.Command, shell: str) -> str:
-    """Return the script that completes a program in a shell, with a line break at the end."""
+    """Return the shell script that completes a program's commands and options."""
     kind = get_completion_class(shell)
     assert kind is not None  # noqa: S101 click knows all of these shells
     variable = f"_{PROGRAM.upper().replace('-', '_')}_COMPLETE"
@@ -93,7 +93,7 @@ class ErrorReportingGroup(click.Group):
         return None if place is None else resolve_name(place)
 
     def main(self, *args: Any, **settings: Any) -> Any:  # noqa: ANN401 as in the base
-        """Run the command line, and report an error if there is no space left for its output."""
+        """Run the command line. If there is no space for the output, report this as an error."""
         try:
             return super().main(*args, **settings)
         except OSError as error:
@@ -110,7 +110,7 @@ class ErrorReportingGroup(click.Group):
 
         Raises:
             click.UsageError: if the command line or the registry cannot be used.
-            click.ClickException: if something else fails.
+            click.ClickException: for any other HearsayError, and if a file cannot be used.
         """
         try:
             return super().invoke(ctx)

@@ -1,7 +1,7 @@
 """Options that several commands share, and a function that reads secrets.
 
-Every user of a machine can read a command line. Secrets therefore come from the environment or from
-files.
+Every user of a machine can read the command lines of running programs. Secrets therefore come from
+the environment or from files.
 """
 
 from __future__ import annotations
@@ -69,7 +69,7 @@ data_dir_option = click.option(
 
 
 def _redis_url(context: click.Context, _: click.Parameter, url: str | None) -> str | None:
-    """Return the URL from the option, otherwise from HEARSAY_REDIS_URL, otherwise None.
+    """Return the URL in the option or in HEARSAY_REDIS_URL. Return None if neither is set.
 
     A URL on the command line must not contain a user or a password. A callback for click.
     """

@@ -31,7 +31,7 @@ CHUNK_BYTES = 2**20
 
 
 def named_in(folder: Path) -> list[tuple[str, str]]:
-    """Return the name and the type of each file in a manifest, in the order of writing.
+    """Return the name and type of each file that a folder's manifest lists, in order of writing.
 
     Raises:
         OSError: if there is no readable manifest.
@@ -112,10 +112,10 @@ class DataLoss(NamedTuple):
 
 
 def find_losses(folder: Path, noted: Mapping[str, Reach], noted_at_s: float) -> Iterator[DataLoss]:
-    """Yield the acknowledged data that is missing.
+    """Yield a description of each loss of acknowledged data.
 
-    ``noted`` contains the part of each increment file that was intact at ``noted_at_s`` (Unix
-    seconds), when the mark was written (see `high_water_mark`).
+    ``noted`` maps the name of each increment file to the part that was intact at ``noted_at_s``
+    (Unix seconds), the time when the mark was written (see `high_water_mark`).
     """
     try:
         files = named_in(folder)
@@ -161,7 +161,7 @@ def _shortfall(file: Path, noted: Reach, noted_at_s: float) -> Iterator[DataLoss
 
 
 def make_readable(folder: Path) -> Iterator[DataLoss]:
-    """Cut off the unreadable end of each increment file, and describe the lost data."""
+    """Cut off the unreadable end of each increment file. Yield descriptions of the lost data."""
     for name in increments_in(folder):
         file = folder / name
         file.touch(mode=0o600)
@@ -184,7 +184,7 @@ def how_to_go_on(data_dir: Path, *, can_be_read: bool) -> str:
 
 
 def shortened(name: str, present: int, noted: int) -> str:
-    """Return the message for a file that has lost some of its acknowledged bytes (``noted``)."""
+    """Return the message for a file with only ``present`` of its ``noted`` acknowledged bytes."""
     return f"{name} lacks the last {in_units(noted - present)} of the {in_units(noted)} that were acknowledged"
 
 

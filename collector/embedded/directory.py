@@ -29,7 +29,7 @@ ROOT = 0
 AS_SERVED = "run this as the user of the service, with a --data-dir that this user can write to"
 
 LOCK_TIMEOUT_S = 3.0
-"""How long to wait for the lock, in seconds.
+"""How long a program waits for the directory's lock, in seconds.
 
 After a collector is killed, its store exits within moments.
 """
@@ -45,7 +45,7 @@ PROBE_BYTES = 4096
 """The size of a test file, in bytes. A full disk has no space for a file of this size."""
 
 START_BYTES = 16 * PROBE_BYTES
-"""The required free space, in bytes. A store needs less than this to start."""
+"""The free space that is required to start a store, in bytes. A store needs less than this."""
 
 ADDRESS_FILE = "store.address"
 

@@ -89,9 +89,10 @@ class Mark:
             return {}
 
     def note(self, sizes: Mapping[str, int]) -> None:
-        """Record the lengths of the increment files on disk.
+        """Record the lengths of the increment files.
 
-        Before the call, this many bytes of each increment file must be on disk.
+        ``sizes`` maps each file's name to its length in bytes. All these bytes must already be on
+        disk.
 
         Raises:
             UnnotedError: if the lengths cannot be recorded.

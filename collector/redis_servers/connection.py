@@ -192,7 +192,7 @@ def require_url(url: str) -> None:
 
 
 def _parameters(parts: SplitResult) -> dict[str, str]:
-    """Return the parameters' values by name, after checking that every name is known."""
+    """Map each parameter's name to its value. Refuse unknown, empty and repeated parameters."""
     known = PARAMETERS + TLS_PARAMETERS if parts.scheme == "rediss" else PARAMETERS
     values: dict[str, str] = {}
     for name, value in parse_qsl(parts.query, keep_blank_values=True):

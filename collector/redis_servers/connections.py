@@ -34,9 +34,10 @@ If a write takes longer, the server's disk is failing. The client gets status 50
 """
 
 AVOIDED_S = 2.0
-"""For this many seconds after a timeout, only one thread at a time tries the server again.
+"""For this many seconds after a timeout, no thread opens a new connection to the server.
 
-Requests of the other threads fail immediately.
+Then one thread at a time tries again. The requests of other threads without a connection fail
+immediately.
 """
 
 Measured = TypeVar("Measured")
@@ -116,7 +117,7 @@ class Connections:
             self.drop(address)
 
     def avoid(self, address: Address) -> None:
-        """After a timeout, let only one thread at a time try a server until the server responds."""
+        """Let no thread connect to a server for AVOIDED_S seconds, and then one thread at a time."""
         self._avoided_until[address] = time.monotonic() + AVOIDED_S
 
     def connect(self, address: Address) -> Connection:
@@ -155,10 +156,10 @@ class Connections:
         return bool(self._promise.copies) or (self._is_cluster and self._promise.durability is not None)
 
     def replicas_to_confirm(self, connection: Connection, tag: str) -> Replicas:
-        """Return the number of replicas that must have a shard's data before readers get the data.
+        """Return the replicas that must have a shard's data before readers get the data.
 
-        The number includes all replicas that may become master, and is at least the number of
-        required copies. If copies are required, disconnected replicas are left out, because they
+        Their number includes all replicas that may become master, and is at least the number of
+        required copies. If copies are required, disconnected replicas are not counted, because they
         may already lack acknowledged writes.
 
         ``tag`` is the prefix of the shard's keys.

@@ -31,12 +31,14 @@ moving.
 FIRST_PAUSE_S = 0.005
 """The first pause while a slot moves. Each pause is twice as long as the previous one.
 
-All pauses together last about a second.
+All pauses together last at most 2.6 seconds.
 """
 
 TRIES = 2
-"""How many times a server is tried if connections break. An old connection may already be
-broken."""
+"""The maximum number of attempts to reach a server.
+
+The first attempt may use an old connection that is already broken.
+"""
 
 ASKING = PackedCommand.packed("", "ASKING").command
 

@@ -66,7 +66,8 @@ arriving."""
 MAX_ARRIVING = 512
 """The maximum number of bodies that arrive at the same time, together at most 32 MiB.
 
-A relay allows twice as many connections, so there is always a connection for the next client.
+A relay allows twice as many connections in addition to those of held uploads, so there is always a
+connection for the next client.
 """
 
 

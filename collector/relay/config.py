@@ -1,4 +1,4 @@
-"""The relay's settings, validated once."""
+"""The relay's settings, which are validated once when the relay starts."""
 
 from __future__ import annotations
 

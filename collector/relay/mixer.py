@@ -46,10 +46,13 @@ would not hide which device sent which upload.
 """
 
 FORWARDERS = 4
-"""The number of batches sent concurrently. A slow batch does not delay the other batches."""
+"""The maximum number of batches that are sent at the same time. A slow batch delays no other."""
 
 ANSWER_DEADLINE_S = 25.0
-"""How long a relay lets a device wait, in seconds. The SDK gives up after 30 seconds."""
+"""The longest time, in seconds, that a device waits for the relay's response.
+
+The SDK gives up after 30 seconds.
+"""
 
 _log = logging.getLogger(__name__)
 
@@ -244,7 +247,10 @@ class Mixer:
                     waiter.set_result(answer)
 
     def _exchange(self, uploads: list[_Held]) -> list[LineAnswer]:
-        """Send a batch, and return the responses in the order of its uploads. Runs in a thread."""
+        """Send a batch, and return the responses in the order of its uploads.
+
+        The mixer calls this method in a thread.
+        """
         try:
             answer = self._post(b"".join(upload.body + b"\n" for upload in uploads))
             return decode_answers(answer, [upload.upload for upload in uploads])

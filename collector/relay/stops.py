@@ -1,8 +1,8 @@
 """The stopped metrics that a relay announces to devices, and how the relay learns of them.
 
-A *stop* is the announcement that a metric is stopped. A device that has received a stop no longer
-answers the metric. If only one device received a stop, the missing reports would reveal that device
-to the collector. Therefore:
+A *stop* is the announcement that a metric is stopped. A device that has received a stop sends no
+more reports of the metric. If only one device received a stop, the missing reports would reveal
+that device to the collector. Therefore:
 
 * The list of stops does not depend on any upload, or on the response to an upload. The relay reads
   the collector's registry at random times, and every device gets the same list.

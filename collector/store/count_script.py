@@ -60,7 +60,7 @@ def pack(reports: int, counted: Sequence[int]) -> bytes:
     The shorter form is used. For instance, if reports 0 and 2 of three reports were counted, the
     bytes are 2, 0 and 2.
 
-    The indexes are in ascending order, and at least one report was counted.
+    The indexes in ``counted`` must be in ascending order. At least one report must be counted.
     """
     head = bytes((reports - 1,))
     if len(counted) == reports:
@@ -103,8 +103,8 @@ set, each entry would need four times as much memory.
 BUCKET_LEVELS = 8
 """The number of levels below the root of the tree of buckets.
 
-Every bucket can have eight buckets on the next level. The lowest level has space for 128 * 8**8 = 2
-* 10**9 ids.
+Every bucket can have eight buckets on the next level. The lowest level has space for 128 * 8**8
+ids, about two billion.
 """
 
 ID_BYTES = 16

@@ -39,9 +39,9 @@ def prepare(store: Shards, purpose: Purpose = Purpose.USE) -> None:
     shard. A store that is opened only for reading is not changed.
 
     Raises:
-        ConfigError: if a server is too old or does not provide the required durability. Also if the
-            store has a different schema, contains only part of a backup, has lost shards, or is
-            opened for reading before its first use.
+        ConfigError: if a server is too old or does not provide the required durability. Also raised
+            if the store has a different schema, contains only part of a backup, has lost shards, or
+            is opened for reading before its first use.
         StoreUnavailableError: if the store does not respond.
     """
     store.expect_any()

@@ -186,7 +186,7 @@ def require_grace(store: RedisStore, facts: Mapping[str, str], grace_s: int) -> 
     """Refuse a grace period (seconds) longer than the previous one while windows are open.
 
     The previous grace period determines how long the store keeps an upload's id. If the windows of
-    the upload's reports stayed open after the id has expired, the upload could be sent and counted
+    the upload's reports stayed open after the id had expired, the upload could be sent and counted
     again.
 
     Raises:

@@ -1,8 +1,9 @@
 """Merges ("folds") small strata into a metric's "others" before anybody reads tallies.
 
-The "others" of a metric are the reports of its own edition, and of all folded strata. A stratum
-with fewer than `LEAST_REPORTS` reports is small. Nobody can read the tally of a small stratum, or
-compute it as the difference between two readings:
+A *stratum* is a group of devices, such as those with one platform, whose reports have their own
+edition. The "others" of a metric are the reports of its own edition, and of all folded strata. A
+stratum with fewer than `LEAST_REPORTS` reports is small. Nobody can read the tally of a small
+stratum, or compute it as the difference between two readings:
 
 * While a window is open, all strata of a metric are folded. Otherwise, a stratum would get its own
   tally when it reaches `LEAST_REPORTS`. The snapshots before and after would reveal the tally of
@@ -108,12 +109,12 @@ def _folded(tallies: list[StoredTally], own_edition: str) -> Iterator[StoredTall
 
 
 def _is_shown(stratum: StoredTally) -> bool:
-    """Whether the window is closed, and the stratum has enough reports to be shown."""
+    """Return whether the window is closed, and the stratum has enough reports to be shown."""
     return stratum.closed and _reports(stratum) >= LEAST_REPORTS
 
 
 def _are_enough(others: list[StoredTally]) -> bool:
-    """Whether ``others`` has no reports, or enough reports to hide each stratum in it."""
+    """Return whether ``others`` has no reports, or enough to hide each stratum in it."""
     reports = sum(map(_reports, others))
     return reports == 0 or reports >= LEAST_REPORTS
 
