@@ -186,7 +186,7 @@ _HTTP_PROBLEMS: dict[int | None, Problem] = {
 }
 """Maps statuses with which Flask itself refuses requests to problems.
 
-Any other status becomes BAD_REQUEST.
+Any other status maps to BAD_REQUEST.
 """
 
 
@@ -194,9 +194,10 @@ _NAMES = {(operation.method, operation.path): operation.name for operation in OP
 
 
 def with_latency(application: WSGIApplication, counters: WorkerCounters) -> WSGIApplication:
-    """Return a WSGI application that also counts requests, with their operations and durations.
+    """Return a WSGI application that also counts another application's requests.
 
-    A request's duration includes the time for computing the body of the response.
+    Requests are counted per operation, with their durations. A request's duration includes the time
+    for computing the body of the response.
     """
 
     def answer(environ: WSGIEnvironment, start_response: StartResponse) -> Iterable[bytes]:

@@ -213,7 +213,7 @@ def _server_summary(servers: list[tuple[str, str]]) -> str:
 
 
 def _not_forgetful(connection: Connection) -> set[str]:
-    """Return the settings in FORGETFUL that have a wrong value on the server."""
+    """Return the names of the settings in FORGETFUL that have a wrong value on the server."""
     return {name for name, (value, _) in FORGETFUL.items() if setting(connection, name) not in (value, None)}
 
 

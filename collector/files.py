@@ -24,7 +24,7 @@ def whole_file(path: Path) -> Iterator[IO[bytes]]:
         ConfigError: if the file cannot be written.
     """
     target = path.resolve()
-    if target.exists() and not target.is_file():  # a rename would replace a device by a file
+    if target.exists() and not target.is_file():  # a rename would replace a device with a file
         raise ConfigError(f"{path} is not a file; name one that may be overwritten")
     try:
         with tempfile.NamedTemporaryFile(dir=target.parent, prefix=f".{target.name}-", delete=False) as file:

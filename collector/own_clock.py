@@ -1,8 +1,8 @@
-"""Suspects that this host's clock is wrong if every report is refused because of its window.
+"""Suspects this host's clock if every report is refused because of its window.
 
-A store on the same host has the same clock, so comparing the two clocks would show nothing. The
-reports reveal a wrong clock. If only some devices have wrong clocks, other reports are still
-accepted.
+A store on the same host has the same clock, so comparing the two clocks would show nothing. But
+refused reports reveal a wrong clock. If only some devices have wrong clocks, other reports are
+still accepted.
 """
 
 from __future__ import annotations

@@ -123,7 +123,7 @@ class _Exposition(Collector):
 def relay_families(
     shared_counters: SharedCounters, clock_ns: Callable[[], int] = time.monotonic_ns
 ) -> Iterator[Metric]:
-    """Yield every metric of a relay. ``clock_ns`` is the worker's monotonic clock (nanoseconds)."""
+    """Yield every metric of a relay. ``clock_ns`` returns the monotonic time in nanoseconds."""
     totals = Totals(shared_counters)
     yield from _counters(_RELAY_COUNTERS, totals)
     yield GaugeMetricFamily(
@@ -216,7 +216,7 @@ def _build() -> Metric:
 def process_families(shared_counters: SharedCounters) -> Iterator[Metric]:
     """Yield the ``process_*`` metrics of all processes, labeled with the process's name.
 
-    A process that has ended has no metrics. Systems without ``/proc`` have no such metrics.
+    A process that has ended has no metrics. On systems without ``/proc``, no process has metrics.
     """
     workers = {f"worker-{number}": pid for number, pid in enumerate(worker_pids(shared_counters), 1)}
     families: dict[str, Metric] = {}

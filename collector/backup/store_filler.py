@@ -200,8 +200,8 @@ class StoreFiller:
         Readers add up all shards, so the tally need not be split.
 
         Raises:
-            ConfigError: if the store has a different tally with this name. A collector is then
-                using the store.
+            ConfigError: if the store has a different tally with this name. This means that a
+                collector is using the store.
         """
         packed = _packed(tally.counts, tally.symbols)
         written = (keys.tally(0, tally.name), keys.of_shard(0, keys.TALLIES), keys.of_shard(0, keys.WINDOWS))

@@ -172,7 +172,7 @@ def _require_same(what: str, owner: str | None, served: str | None) -> None:
 
 
 class Summary:
-    """Counts the lines of a backup by kind.
+    """Counts the uploads, tallies and closed windows in a backup.
 
     The number of uploads may be too high, because an upload that arrived during the export may be
     in the backup twice.

@@ -69,7 +69,7 @@ def check(access_file: Path | None, **settings: Any) -> None:  # noqa: ANN401 Co
 
 
 def _store(config: CollectorConfig, registry: Registry | None) -> Iterator[CheckResult]:
-    """Yield the results for the store. Start the embedded store if it is not running."""
+    """Yield the results for the store. If an embedded store is not running, start it."""
     memory_bytes = config.store_memory_bytes or embedded_limit_bytes()
     if config.redis_url is None:
         yield check_disk(config.data_dir)

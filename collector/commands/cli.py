@@ -121,7 +121,7 @@ class ErrorReportingGroup(click.Group):
             raise click.UsageError(message, self._context_of_subcommand(ctx)) from error
         except HearsayError as error:
             raise click.ClickException(str(error)) from error
-        except OSError as error:  # such as a folder without permission to enter it
+        except OSError as error:  # such as a folder that the user may not enter
             if error.filename is None:
                 raise
             raise click.ClickException(f"{error.filename} cannot be used: {error.strerror}") from error

@@ -89,7 +89,7 @@ def _content(store: RedisStore, window: Window) -> str:
 
 
 def is_terminal() -> bool:
-    """Return whether a person can answer on a terminal."""
+    """Return whether standard input is a terminal, where a person can answer a question."""
     return sys.stdin.isatty()
 
 

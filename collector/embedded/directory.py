@@ -31,7 +31,7 @@ AS_SERVED = "run this as the user of the service, with a --data-dir that this us
 LOCK_TIMEOUT_S = 3.0
 """How long a program waits for the directory's lock, in seconds.
 
-After a collector is killed, its store exits within moments.
+After a collector is killed, its store exits within moments, and releases the lock.
 """
 
 MOUNT_AGAIN = "see the system log for why its disk became read-only, and remount it for writing"

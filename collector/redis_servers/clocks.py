@@ -41,7 +41,7 @@ def clock_ahead_s(connection: Connection) -> float:
 
 
 def farthest(ahead_s: Iterable[float]) -> float:
-    """Return the difference with the largest absolute value. A server's lag is negative."""
+    """Return the difference with the largest absolute value. It is negative if a server lags."""
     return max(ahead_s, key=abs)
 
 

@@ -170,7 +170,7 @@ def require_url(url: str) -> None:
     """Refuse a URL if redis-py would misunderstand or ignore a part of the URL.
 
     Raises:
-        ConfigError: if the URL is refused. Of the URL, the message contains only names of
+        ConfigError: if the URL is refused. The message contains no part of the URL except names of
             parameters. If the parameters contain an @, the message omits the names, which could be
             parts of a password.
     """

@@ -117,7 +117,7 @@ class Connections:
             self.drop(address)
 
     def avoid(self, address: Address) -> None:
-        """Let no thread connect to a server for AVOIDED_S seconds, and then one thread at a time."""
+        """Let no thread connect to a server for AVOIDED_S seconds, then one thread at a time."""
         self._avoided_until[address] = time.monotonic() + AVOIDED_S
 
     def connect(self, address: Address) -> Connection:
@@ -279,7 +279,7 @@ class Connections:
 def _pool_of(url: str) -> ConnectionPool:
     """Return redis-py's connection pool for a URL.
 
-    Only its connection class and arguments are used.
+    The caller uses only the pool's connection class and arguments.
     """
     require_url(url)
     try:

@@ -106,7 +106,7 @@ def require_kept(connection: Connection, promise: Promise, *, is_cluster: bool) 
 
 
 def replicas(connection: Connection) -> list[Address] | None:
-    """Return the addresses of a master's replicas that are in sync; None for a replica."""
+    """Return the addresses of a master's in-sync replicas; None if the server is a replica."""
     facts = info(connection, "replication")
     if facts["role"] != "master":
         return None
@@ -201,7 +201,7 @@ def require_copies(connection: Connection, replicas: Replicas) -> None:
 
 
 def are_on_disk(connection: Connection, copies: int) -> bool:
-    """Return whether this connection's writes are on disk, on the server and ``copies`` replicas.
+    """Return whether the server and ``copies`` replicas have this connection's writes on disk.
 
     If the writes are not on disk yet, wait for at most two seconds.
 

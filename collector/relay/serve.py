@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 _log = logging.getLogger(__name__)
 
 SPARE_CONNECTIONS = 1024
-"""The number of connections in addition to one for each held upload.
+"""The number of connections that a relay allows in addition to one for each held upload.
 
 These connections are for arriving bodies, refused uploads and health checks.
 """

@@ -82,7 +82,7 @@ class Stops:
         return replace(self, listed_since=since).handing_out(confirmed)
 
     def handing_out(self, more: Iterable[MetricEdition]) -> Stops:
-        """Return the updated object after the relay has announced more stopped metrics.
+        """Return the updated object after adding ``more`` to the announced metrics.
 
         Metrics beyond the maximum length of the list are not announced.
         """

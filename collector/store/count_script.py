@@ -290,8 +290,8 @@ def read_answer(answer: bytes, judgement: Judgement) -> CountedUpload | QuotaExc
     """Parse the script's response.
 
     Returns:
-        The outcome of the upload. If nothing was counted because windows of the upload were closed
-        early, the names of these windows.
+        The outcome of the upload; or, if nothing was counted because windows of the upload were
+        closed early, the names of these windows.
     """
     if answer[0] == OVER_QUOTA:
         return QuotaExceededError("the upload would exceed the allowance of the day; none of its reports was counted")

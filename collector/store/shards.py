@@ -95,7 +95,7 @@ The command is a script. A script accepts only a few thousand arguments.
 
 
 class Layout(NamedTuple):
-    """The properties of a store that `prepare` has read and passes on to the workers.
+    """The properties of a store that `prepare` has read. The workers receive them.
 
     Attributes:
         nodes: the addresses of the cluster's nodes. Empty if the store is not on a cluster.
@@ -168,11 +168,11 @@ class Shards:
         self.layout = self.layout._replace(nodes=self._connections.nodes)
 
     def run(self, shard: int, *command: str | bytes | int) -> Any:  # noqa: ANN401 the type depends on the command
-        """Return the response to a command on the keys of one shard."""
+        """Send a command for the keys of one shard, and return the response."""
         return self.router.ask(PackedCommand.packed(keys.prefix(shard), *command))
 
     def run_on_facts(self, *command: str | bytes | int) -> Any:  # noqa: ANN401 the type depends on the command
-        """Return the response to a command on the store's basic properties (see `keys.STORE`)."""
+        """Send a command for the basic properties (see `keys.STORE`), and return the response."""
         return self.router.ask(PackedCommand.packed(keys.STORE, *command))
 
     def ask(self, shards: Iterable[int], command: Command, answered: Answered | None = None) -> list[Any]:
@@ -248,7 +248,7 @@ class Shards:
         return _decoded(self.router.ask(PackedCommand.packed(keys.EDITIONS, "HGETALL", keys.EDITIONS)))
 
     def remember_editions(self, editions: OwnEditions) -> None:
-        """Add editions to the store's permanent record. Recorded editions are not changed."""
+        """Add editions to the store's permanent record. Recorded entries are skipped."""
         fresh = sorted(editions.items() - self.own_editions().items())
         for start in range(0, len(fresh), EDITIONS_A_COMMAND):
             words = [word for pair in fresh[start : start + EDITIONS_A_COMMAND] for word in pair]

@@ -9,8 +9,9 @@ stratum, or compute it as the difference between two readings:
   tally when it reaches `LEAST_REPORTS`. The snapshots before and after would reveal the tally of
   the small stratum.
 * When a window has closed, its tallies no longer change. They are always folded the same way.
-* If the others have fewer than `LEAST_REPORTS` reports, the next smallest strata are also folded,
-  until the others have enough reports. Otherwise, the others could consist of one small stratum.
+* If the others have reports, but fewer than `LEAST_REPORTS`, the next smallest strata are also
+  folded, until the others have enough reports. Otherwise, the others could consist of one small
+  stratum.
 * Before the first report is counted, the store remembers which editions are strata of one metric.
   These editions are folded even if the registry no longer lists them.
 * An edition that neither the store nor the registry lists may be a small stratum. If a window has a
