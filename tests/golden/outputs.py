@@ -75,12 +75,14 @@ _DIGITS: Final = 9
 _DECIMAL: Final = re.compile(r"-?\d+\.\d+(?:e[-+]?\d+)?|-?\d+e[-+]?\d+")
 _NUMBER: Final = re.compile(r'(?:"(?P<field>\w+)": )?(?P<number>-?\d+(?:\.\d+)?(?:e[-+]?\d+)?)')
 
+_BETWEEN_THOUSANDS: Final = re.compile(r"(?<=\d),(?=\d{3}\b)")
+
 _FITTED: Final = frozenset({"estimate", "low", "high", "candidates"})
 """Fields that may hold what a search finds. It ends at another point on another processor, which
 adds in another order; the files of `_OF_FITS` show the same figures without the names of fields.
 """
 
-_OF_FITS: Final = frozenset({"report.csv", "report.prom", "page.html"})
+_OF_FITS: Final = frozenset({"report.csv", "report.prom", "page.html", "report_everything.txt", "report_verbose.txt"})
 
 _ANYWHERE: Final = frozenset({"maximum_likelihood", "population", "noise_alone"})
 """Fields that may differ by any amount: where a likelihood is flat, the search ends anywhere on the
@@ -92,6 +94,8 @@ def unlike(name: str, printed: str, reviewed: str) -> list[tuple[str, str]]:
     """Return the numbers, or else the texts, that differ by more than the processor explains."""
     if name == "report.csv":
         printed, reviewed = map(_without_flats, (printed, reviewed))
+    if name.endswith(".txt"):
+        printed, reviewed = (_BETWEEN_THOUSANDS.sub("", text) for text in (printed, reviewed))
     texts = [_NUMBER.sub(lambda found: f"{found['field'] or ''}#", text) for text in (printed, reviewed)]
     if texts[0] != texts[1]:
         return [(printed, reviewed)]
