@@ -146,7 +146,7 @@ class Disclosure:
     def statement(self, language: str = ENGLISH) -> str:
         """Return a Markdown page for users: the metrics, the reasons, and what answers can reveal.
 
-        ``hearsay-estimator plan --statement`` prints the same page.
+        ``hearsay-estimator plan --statement`` prints the same page, without the data folder.
 
         >>> telemetry.statement().splitlines()[0]
         '# What acme asks, and what it can learn'
@@ -157,9 +157,9 @@ class Disclosure:
         Raises:
             LanguageError: if neither the SDK nor the registry has sentences in the language.
         """
-        from client_sdk.protocol.statement import statement  # noqa: PLC0415 takes 3 ms
+        from client_sdk.protocol.statement import FOLDER, statement  # noqa: PLC0415 takes 3 ms
 
-        return statement(self._registry, language)
+        return statement(self._registry, language, FOLDER if self._path is None else str(self._path.parent))
 
     def budget(self) -> BudgetStatus:
         """Return the spent and remaining privacy loss, for the current window and the lifetime.

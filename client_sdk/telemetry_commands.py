@@ -92,7 +92,7 @@ class TelemetryCommands:
         """Show the questions, their reasons, and what the answers can reveal."""
         from client_sdk.protocol.statement import statement  # noqa: PLC0415 2 ms
 
-        _say(statement(self._asked()[0], self.language))
+        _say(statement(self._asked()[0], self.language, str(self.data_dir)))
 
     def forget(self) -> None:
         """Erase all data about answers, but keep the choice."""

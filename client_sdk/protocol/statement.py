@@ -16,6 +16,7 @@ from __future__ import annotations
 import contextlib
 import math
 import re
+import shlex
 import textwrap
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from fractions import Fraction
@@ -55,12 +56,15 @@ existence of a report reveals about the device."""
 WIDTH: Final = 80
 """The maximum width of a paragraph's lines, in characters."""
 
-COMMANDS: Final = ("hearsay-client show --all --data-dir DIR", "hearsay-client forget --data-dir DIR")
-"""The commands that show and erase the device's list of sent reports."""
+COMMANDS: Final = ("hearsay-client show --all --data-dir", "hearsay-client forget --data-dir")
+"""The commands that show and erase the device's list of sent reports. A folder follows."""
+
+FOLDER: Final = "DIR"
+"""Stands for the app's data folder on a page that is the same for all devices."""
 
 
-def statement(registry: Registry, language: str = ENGLISH) -> str:
-    """Return the page as Markdown.
+def statement(registry: Registry, language: str = ENGLISH, folder: str = FOLDER) -> str:
+    """Return the page as Markdown. ``folder`` is the app's data folder.
 
     The privacy losses for a year apply to any calendar year in which a device reports.
 
@@ -83,7 +87,7 @@ def statement(registry: Registry, language: str = ENGLISH) -> str:
                 "",
             ]
         ),
-        *_read_and_erase(registry.budget, say),
+        *_read_and_erase(registry.budget, folder, say),
     ]
     return "\n".join(parts)
 
@@ -280,10 +284,15 @@ def _together(budget: Budget, totals: dict[Horizon, str], say: Sentences) -> Ite
     yield say(f"statement.limit.web.{budget.window}" if budget.may_be_wiped else "statement.limit.device")
 
 
-def _read_and_erase(budget: Budget, say: Sentences) -> Iterator[str]:
-    read, erase = (f"    {command}\n" for command in COMMANDS)
+def _read_and_erase(budget: Budget, folder: str, say: Sentences) -> Iterator[str]:
+    read, erase = (f"    {command} {shlex.quote(folder)}\n" for command in COMMANDS)
     yield f"## {say('statement.erase.title')}\n"
-    yield from (_paragraph(say("statement.erase.list")), read, _paragraph(say("statement.erase.how")), erase)
+    yield from (
+        _paragraph(say("statement.erase.list", folder=folder)),
+        read,
+        _paragraph(say("statement.erase.how")),
+        erase,
+    )
     yield _paragraph(say("statement.erase.stays"))
     if budget.may_be_wiped:
         yield _paragraph(say("statement.erase.browser"))

@@ -35,7 +35,7 @@ from client_sdk.ledger import file as ledger_file
 from client_sdk.ledger.file import BUSY_TIMEOUT_S, FILE_NAME
 from client_sdk.ledger.thread import MAX_LEFT
 from client_sdk.protocol import Refusal, Registry, Report, Upload
-from client_sdk.protocol.statement import statement
+from client_sdk.protocol.statement import FOLDER, statement
 from client_sdk.protocol.wire.failure import Failure
 from client_sdk.results import SUPPRESSED
 from client_sdk.sending.responses import Reply
@@ -726,9 +726,15 @@ def test_the_file_has_the_documented_name(tmp_path: Path) -> None:
     assert FILE_NAME == "hearsay.sqlite3"
 
 
-def test_the_statement_is_the_page_of_the_plan(data_dir: Path | None) -> None:
+def test_the_statement_is_the_page_of_the_plan_with_the_folder_of_this_device(data_dir: Path | None) -> None:
     with telemetry(data_dir) as device:
-        assert device.statement() == statement(registry())
+        words = device.statement().replace(str(data_dir), FOLDER).split()
+        assert words == statement(registry()).split()
+        assert (str(data_dir) in device.statement()) == (data_dir is not None)
+
+
+def test_the_commands_of_a_statement_work_with_any_folder() -> None:
+    assert "    hearsay-client forget --data-dir 'my app'\n" in statement(registry(), folder="my app")
 
 
 def test_without_consent_the_statement_can_be_read_and_makes_no_ledger(tmp_path: Path) -> None:
