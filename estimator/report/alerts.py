@@ -210,9 +210,9 @@ _NAMED: Final = 12
 def read_alert(registry: Registry, text: str) -> Alert:
     """Parse an alert, such as ``startup_ms.p95 > 800``.
 
-    Raise `RequestError` if the text cannot be parsed, if the metric lacks the figure or value, or
-    if the alert would never or always fire. Raise `UnknownMetricError` if the registry does not
-    define the metric.
+    Raise `RequestError` if the text cannot be parsed, if the metric lacks the figure or value, if
+    changes of the figure are not tested, or if the alert would never or always fire. Raise
+    `UnknownMetricError` if the registry does not define the metric.
     """
     match = _EXPRESSION.fullmatch(text)
     if match is None:

@@ -40,7 +40,7 @@ corrected for all metrics.
 
 * A share or mean within a group is tested as a ratio (Fieller).
 * A text that the analyst named is tested like a share (`estimator.report.text_changes`).
-* A quantile of a distribution is tested by the share of answers above a threshold
+* For a quantile of a distribution, the share of answers above a threshold is tested
   (`estimator.report.quantile_changes`).
 
 **Untested figures.** `Compared.untested` names the figures that are not tested. No output format
@@ -91,7 +91,7 @@ ENDS: Final = 0
 """The index of the shape that compares the last window with the first."""
 
 Shapes = Mapping[ChangeVerdict, Floats]
-"""The weights of the windows in each tested sum, by shape.
+"""A mapping from shape to the weights of the windows in each tested sum.
 
 Each key is the verdict on a significant sum above 0. Each value is an array with one row per sum
 and one column per window.
@@ -106,16 +106,16 @@ FELL: Final = {ChangeVerdict.RISING: ChangeVerdict.FALLING, ChangeVerdict.HIGHER
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Compared:
-    """Tallies of one metric, by window or stratum, with weighted sums and uncorrected p-values.
+    """Tallies of a metric in several windows or strata, with weighted sums and p-values.
 
     Attributes:
-        shapes: the weights of the tested sums, by shape.
+        shapes: a mapping from shape to the weights of the windows in each tested sum.
         groups: the groups of tested figures in the first tally.
         sums: for each group, the tested sums, in the order of ``shapes``.
         shown: for each group, the reported sums. The reported sums differ from the tested sums only
             for quantiles, and for texts in `TextChanges.unclear`.
-        p_values: the p-values, with one row per shape and one column per figure. NaN if there are
-            too few reports.
+        p_values: the uncorrected p-values, with one row per shape and one column per figure. NaN if
+            there are too few reports.
 
     """
 
@@ -230,7 +230,7 @@ class Compared:
     def found(self, corrected: Floats) -> Iterator[Change]:
         """Yield the figures that changed or may have changed.
 
-        If the answers are yes and no, only the share of "yes" is tested.
+        If the answers are "yes" and "no", only changes in the share of "yes" are yielded.
 
         ``corrected`` contains the p-values, corrected for all comparisons.
         """
@@ -320,7 +320,7 @@ def _enough(windows: list[MetricEstimate], since: Window | None) -> list[MetricE
 
 
 def _straddles(estimated: MetricEstimate, since: Window | None) -> bool:
-    """Whether a window contains answers from before and after the beginning of ``since``."""
+    """Return whether a window contains answers from both before and after ``since`` begins."""
     return since is not None and estimated.span.starts_at < since.starts_at < estimated.span.ends_at
 
 

@@ -64,7 +64,7 @@ def conclusion(difference: Figure) -> Conclusion:
 def clearest_first(differences: FigureGroup) -> Sequence[Figure]:
     """Return the differences, sorted by p-value, each as the larger share minus the smaller share.
 
-    If the metric has two answers, such as no and yes, only the share of the second answer is
+    If the metric has two answers, such as "no" and "yes", only the share of the second answer is
     compared.
     """
     return sorted((_from_larger_share(comparison[-1]) for comparison in comparisons(differences)), key=_clearness)
@@ -73,7 +73,7 @@ def clearest_first(differences: FigureGroup) -> Sequence[Figure]:
 def clearest_changes(changes: Tested) -> Sequence[tuple[FigureGroup, Figure]]:
     """Return the differences between two windows or two strata, sorted by p-value.
 
-    For answers of yes and no, only differences in the share of yes are returned.
+    For the answers "yes" and "no", only differences in the share of "yes" are returned.
     """
     every = [(group, figure) for group in changes.groups for figure in group.figures.at(group.told)]
     return sorted(every, key=lambda each: _clearness(each[1]))
@@ -110,8 +110,8 @@ def differences_of(estimated: MetricEstimate) -> FigureGroup | None:
 def comparisons(differences: FigureGroup) -> list[tuple[Figure, ...]]:
     """Return the differences, grouped so that each p-value occurs once.
 
-    With two answers, two groups differ equally in both shares, so these two differences form one
-    comparison. Otherwise, each difference is a separate comparison.
+    If a metric has two answers, two groups differ equally in both shares, so these two differences
+    form one comparison. Otherwise, each difference is a separate comparison.
     """
     of_pairs = groupby(differences.figures, key=lambda difference: _pair(difference)[-PAIR:])
     by_pair = [tuple(figures) for _, figures in of_pairs]
@@ -142,7 +142,7 @@ def corrected_differences(estimates: Sequence[Estimated]) -> tuple[Estimated, ..
 
 
 def _by_age(estimates: Sequence[MetricEstimate]) -> Iterator[list[int]]:
-    """Yield the positions of the last windows of all metrics, then of the second-last, and so on.
+    """Yield the positions of all metrics' last windows, then of the windows before, and so on.
 
     Open windows come after all closed windows. A report shows an open window first only if no
     window is closed.
@@ -259,7 +259,7 @@ def shown_values(estimated: MetricEstimate) -> tuple[int, ...]:
 
 
 def by_value(estimated: MetricEstimate) -> FigureGroup | None:
-    """Return the statistic that has a figure for each value or coordinate, or None if none has."""
+    """Return the statistic with a figure for each value or coordinate, or None if there is none."""
     return next((group for group in estimated.groups if group.about.by_value), None)
 
 
@@ -275,7 +275,7 @@ def left_out(estimated: MetricEstimate) -> int:
 
 
 def independence_of(shown: Iterable[MetricEstimate]) -> dict[str, float]:
-    """Return the corrected p-values of the tests of independence, by metric.
+    """Return the corrected p-value of each metric's test of independence.
 
     Each p-value is corrected for all tests of independence in ``shown``.
     """

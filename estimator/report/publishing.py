@@ -150,7 +150,7 @@ def _with_unknown(group: FigureGroup, estimated: MetricEstimate) -> FigureGroup:
 
 
 def _given_by_many(estimated: MetricEstimate) -> set[tuple[int, FigureLabel]]:
-    """Return the answers to either metric of a pair that at least `LEAST_REPORTS` devices gave."""
+    """Return the answers that at least `LEAST_REPORTS` devices gave to either metric of a pair."""
     devices: dict[tuple[int, FigureLabel], float] = {}
     for share in estimated.estimates or ():
         answers = share.value if isinstance(share.value, tuple) else (share.value,)

@@ -1,4 +1,4 @@
-"""The report: estimates of the selected tallies, and the reasons why others were skipped.
+"""The report: estimates of the selected tallies, and the reasons why other tallies were skipped.
 
 On request, the report states the privacy loss from publishing its tallies, for each tally and for
 all tallies of a window together. The loss is larger for a tally of few reports than for a tally of
@@ -64,8 +64,8 @@ A report with only one window of each metric may exceed this limit.
 def definitions_of(registry: Registry, tallies: Sequence[Tally]) -> Registry:
     """Return the registry that defines the tallies' metrics.
 
-    This is a variant of ``registry`` for trials if the tallies come from a trial by the developers,
-    and otherwise ``registry``.
+    If the tallies come from a trial by the developers, the result is a variant of ``registry`` for
+    trials. Otherwise, the result is ``registry``.
 
     Raise `TalliesError` if some tallies are from a trial and others are not.
     """
@@ -93,7 +93,8 @@ def make_report(
 
     Raises:
         RequestError: if a requested range or text, or a requested bound on the figures of all
-            installations, cannot be estimated.
+            installations, cannot be estimated, or if no windows can be compared for
+            ``request.since``.
         TalliesError: if there are too many tallies to estimate at once.
         UnknownMetricError: if the registry does not define the metric of a range.
 

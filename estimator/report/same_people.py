@@ -1,4 +1,4 @@
-"""Sums over several windows of one metric, in which the same people may have answered.
+"""Sums of a metric's figures over windows in which the same people may have answered.
 
 Tallies do not show whether the same people answered in two windows. The standard error of a figure
 therefore has two parts:
@@ -19,32 +19,34 @@ over these windows. G² and N are the same sums over the windows with negative w
 place of c. O bounds the effect of people with opposite answers in two windows, and is derived
 below.
 
-**Proof**, if the fresh and lasting parts are known exactly:
+**Proof**, assuming that the fresh and lasting parts are known exactly:
 
 * Fresh errors of different windows are independent of each other and of the lasting errors, so the
   variances add up.
-* The standard deviation of a sum is at most the sum of the standard deviations (Minkowski). The
-  lasting errors add up to at most P over positive weights, and to at most N over negative weights.
-* The variance also contains minus twice the covariance between the lasting errors of both groups of
-  windows. This term is at most 2 P N (Cauchy-Schwarz), and also at most 2 O.
+* The standard deviation of a sum is at most the sum of the standard deviations (Minkowski). For the
+  weighted sum of lasting errors, this gives a standard deviation of at most P over the windows with
+  positive weights, and of at most N over the other windows.
+* The variance also contains minus twice the covariance of these two sums of lasting errors. This
+  term is at most 2 P N (Cauchy-Schwarz), and also at most 2 O.
 
 **The bound O.** Let x and y be one person's answers in two windows, on a scale from 0 to 1, with
 means a and b in the population. Neither x·y nor (1-x)·(1-y) is ever below 0. The covariance of x
-and y is therefore never below -min(a·b, (1-a)·(1-b)). For answers of yes or no, this minimum is
-reached if nobody says yes in both windows, or if nobody says no in both windows.
+and y is therefore never below -min(a·b, (1-a)·(1-b)). For the answers "yes" and "no", the
+covariance reaches this bound if nobody says "yes" in both windows, or if nobody says "no" in both
+windows.
 
 Let the two windows have m and n reports, with m at most n. If everyone in the first window is also
 in the second, the covariance of the windows' means is the covariance of x and y divided by n.
 Otherwise, the covariance of the means is closer to 0 than this quotient. The covariance of the
 means is therefore not below any of the four numbers -a·b/n, -a·b/m, -(1-a)·(1-b)/n and
--(1-a)·(1-b)/m. Multiply one of the four numbers by the two windows' weights, and sum over all pairs
-of a window with a positive weight and a window with a negative weight. The result is a product of
-two sums. O is the smallest absolute value of the four products.
+-(1-a)·(1-b)/m. Consider all pairs of a window with a positive weight and a window with a negative
+weight. For each pair, multiply one of the four numbers by the two windows' weights, and add up the
+results. The total is a product of two sums. O is the smallest absolute value of the four products.
 
 * O is not valid for a mean or share within a group, because people may join or leave the group.
 * For coordinates of vectors, only the selection of people causes lasting errors. The mechanism for
-  vectors uses a limited number of random rotations. Each window has its own rotations, so the noise
-  and the error due to their limited number are fresh.
+  vectors uses a limited number of random rotations. Each window has its own rotations, so both the
+  noise and the error due to the limited number of rotations are fresh.
 * The noise of permanent answers does not contribute to O. If a person's two answers differ, the
   noise of the answers is independent. If the answers are equal, the noise is identical and only
   reduces the error of a difference.
@@ -54,15 +56,15 @@ is the width of the window's interval divided by the width of a normal interval 
 (Zou & Donner 2008, "Construction of confidence limits about effect measures: a general approach",
 section 2).
 
-**Minimum of noise.** A normal interval needs a minimum of noise (`LEAST_NOISE`). Noise averages out
-over many windows, but the number of people whose answers are at an end of the range can be small in
-every window. Let k be the largest number of windows whose mean still has enough noise. The mean
-over all windows is treated as no more precise than a mean over k windows. The mean over all windows
-is a mean of such means, so the same bound applies to the error of the mean over all windows
-(Minkowski). F² and G² are never set below the square of the sum of c · least. Here, ``least`` is
-the fresh error of a window with exactly the minimum of noise. More windows never increase the
-bound. If a window has less than the minimum of noise, the whole error of the window counts as
-lasting.
+**Minimum of noise.** A normal interval is valid only with a minimum amount of noise
+(`LEAST_NOISE`). Noise averages out over many windows, but the number of people whose answers are at
+an end of the range can be small in every window. Let k be the largest number of windows whose mean
+still has enough noise. The mean over all windows is treated as no more precise than a mean over k
+windows. The mean over all windows is a mean of such means, so the same bound applies to the error
+of the mean over all windows (Minkowski). F² and G² are never set below the square of the sum of all
+products c · least. Here, ``least`` is the fresh error of a window with exactly the minimum amount
+of noise. More windows never increase the bound. If a window has less noise than the minimum, the
+whole error of the window counts as lasting.
 
 **Pooled figures.** The figure for all reports of several windows is a weighted mean of the windows'
 figures. The weight of a window is its number of reports. The error of this mean never falls below
@@ -136,10 +138,10 @@ class Sums(NamedTuple):
     ) -> Figures:
         """Return the estimate and interval of one sum for each figure.
 
-        ``like`` contains the labels of the result. ``place`` is the index of one sum for all
-        figures, or two lists: for each figure, the index of its sum and the index of its column.
-        ``ends`` are the smallest and the largest possible figure. ``more`` contains further
-        columns, such as p-values.
+        ``like`` contains the labels of the result. ``place`` is either the index of one sum for all
+        figures, or a pair of lists that contain the index of each figure's sum and the index of
+        each figure's column. ``ends`` are the smallest and the largest possible figure. ``more``
+        contains further columns, such as p-values.
         """
         estimate, error, down, up = (each[place] for each in self)
         is_known = np.isfinite(estimate)
@@ -165,13 +167,13 @@ class Windows:
         reports: the number of reports in each window, shape (windows, 1).
         estimates: the unbiased estimates.
         fresh: the part of the error that is new in each report.
-        least: the fresh error of the figure in a window with exactly `LEAST_NOISE`.
+        least: the fresh error of the figure in a window whose noise is exactly `LEAST_NOISE`.
         lasting: the part of the error that may be the same in every window.
         down: the distances from the estimates to the lower ends of the intervals, divided by the
             half-widths of normal intervals. No ratio is less than 1.
         up: the same ratios for the upper ends of the intervals.
-        places: the numbers a and 1 - a, for a mean answer a on a scale from 0 to 1. Empty if the
-            bound O is not valid.
+        places: the numbers a and 1 - a, where a is the mean answer on a scale from 0 to 1. Empty if
+            the bound O is not valid.
         width: the width of the range of possible figures.
 
     """
@@ -202,7 +204,7 @@ class Windows:
     def with_lasting(self, lasting: Floats) -> Windows:
         """Return a copy of the windows in which part of the error ``fresh`` counts as lasting.
 
-        The argument ``lasting`` contains the lasting variance of one report for each figure, on a
+        For each figure, the argument ``lasting`` contains the lasting variance of one report, on a
         scale from 0 to 1.
         """
         errors = self.fresh
@@ -269,7 +271,7 @@ def windows_of(windows: Sequence[MetricEstimate], statistic: str, metric: Metric
 
 
 def means_of(windows: Sequence[MetricEstimate], statistic: str, metric: Metric | None) -> Windows:
-    """Return the means that determine a statistic, such as the means of logarithms."""
+    """Return the means that determine a statistic, such as mean logarithms for geometric means."""
     groups = [group for window in windows for group in window.groups if group.statistic == statistic]
     about = groups[0].about
     least, most = about.scale.inner_ends(groups[0].ends or SHARES)
@@ -392,7 +394,7 @@ def pooled(estimates: Sequence[MetricEstimate], metrics: Mapping[str, Metric]) -
 
 
 def _can_be_pooled(estimated: MetricEstimate) -> bool:
-    """Return whether figures can be averaged over windows. Figures of a model cannot."""
+    """Return whether figures can be averaged over windows. A model's figures cannot be averaged."""
     return all(group.about.pooled or not group.about.by_value for group in estimated.groups)
 
 

@@ -1,7 +1,7 @@
 """Strata and former metrics as separate metrics, and the number of participating devices.
 
 **Former metrics.** A former metric is a metric, or an earlier form of a metric, that only earlier
-releases of the app still ask (`registry.history`).
+releases of the app still report (`registry.history`).
 
 **Totals.** The figures of a metric with strata are about all its strata together. The tallies of
 the strata are added up, because all strata use the same channel. For an open window, the collector
@@ -138,7 +138,7 @@ def stratum_name(metric: str, stratum: str) -> str:
 
 
 def counted_apart(registry: Registry, tallies: Iterable[Tally]) -> Iterator[Tally]:
-    """Yield each tally under its metric's name in `apart`, then the sums of strata's tallies."""
+    """Yield tallies named as in the result of `apart`, then the sums of the strata's tallies."""
     tallies_of: dict[tuple[str, str], list[Tally]] = {}
     former = former_metrics(registry)
     every = (*registry.metrics.values(), *(each.metric for each in former.values()))

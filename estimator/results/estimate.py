@@ -267,8 +267,8 @@ class Figures:
         """Return the share of sets that contain each value, computed from the shares of reports.
 
         A device pads its set with dummies to ``most`` elements, and reports a random element. Each
-        share is therefore ``most`` times the share of reports about the value. If devices answer
-        yes or no for single values instead, ``most`` is 1.
+        share is therefore ``most`` times the share of reports about the value. If devices instead
+        answer "yes" or "no" for single values, ``most`` is 1.
         """
         drawn = self.part(labels, slice(len(labels)))
         return Figures(

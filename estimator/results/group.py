@@ -17,7 +17,7 @@ SHARES: Final[Ends] = (0.0, 1.0)
 class FigureKey(NamedTuple):
     """The statistic and the label that identify a figure of a tally.
 
-    Alerts, and the true values in a rehearsal, use such keys.
+    Alerts name figures with such keys. A rehearsal uses the same keys for its true values.
     """
 
     statistic: str
@@ -42,7 +42,7 @@ class FigureGroup(Record, frozen=True):
 
     @property
     def about(self) -> Statistic:
-        """Return the entry in `STATISTICS` that describes the figures."""
+        """The entry in `STATISTICS` that describes the figures."""
         return STATISTICS[self.statistic]
 
     def label(self, figure: Figure) -> str:
@@ -55,14 +55,14 @@ class FigureGroup(Record, frozen=True):
 
     @property
     def lead(self) -> int:
-        """The position of the main figure, such as the share of yes."""
+        """The position of the main figure, such as the share of "yes"."""
         return self.about.lead(self.figures)
 
     @property
     def told(self) -> list[int]:
         """The positions of the figures whose changes a report describes.
 
-        For answers of yes and no, only changes of yes are described.
+        For the answers "yes" and "no", only changes in the share of "yes" are described.
         """
         labels = self.figures.labels
         within = [label[-1] if isinstance(label, tuple) and self.about.members else label for label in labels]
@@ -71,7 +71,7 @@ class FigureGroup(Record, frozen=True):
 
     @property
     def keys(self) -> Iterator[FigureKey]:
-        """Return an iterator over the keys of the figures."""
+        """An iterator over the keys of the figures."""
         return (FigureKey(self.statistic, value) for value in self.figures.labels)
 
 
@@ -98,7 +98,7 @@ class Figured:
         return Figures.from_rows(()) if group is None else group.figures
 
     def figure(self, key: FigureKey) -> Figure | None:
-        """Return the figure with a key, or None if there is none."""
+        """Return the figure with the given key, or None if the record lacks it."""
         figures = self.figures(key.statistic)
         return figures[figures.labels.index(key.value)] if key.value in figures.labels else None
 
@@ -132,7 +132,7 @@ class Figured:
 
     @property
     def headline(self) -> FigureKey | None:
-        """The key of the main figure, such as the share of yes or the mean."""
+        """The key of the main figure, such as the share of "yes" or the mean."""
         group = self.leading
         return None if group is None else FigureKey(group.statistic, group.figures.labels[group.lead])
 

@@ -44,8 +44,8 @@ class ModelInput(Record, frozen=True, kw_only=True):
 class LearnedModel(Record, frozen=True, kw_only=True):
     """A learned model: the intercept and the weights of features that predict a label.
 
-    The prediction is the sum of the intercept and the weighted features. For a yes/no label, this
-    sum is the log-odds of yes. For a numeric label, this sum is the predicted number.
+    The prediction is the sum of the intercept and the weighted features. For a yes-or-no label,
+    this sum is the log-odds of "yes". For a numeric label, this sum is the predicted number.
     """
 
     mechanism: Annotated[
@@ -313,7 +313,7 @@ class MetricFacts(Record, frozen=True, kw_only=True):
 
     @property
     def target(self) -> str:
-        """The metric's title, followed by ``counted`` if that text is not empty."""
+        """The metric's title, followed by ``counted`` if ``counted`` is not empty."""
         return f"{self.title}, {self.counted}" if self.counted else self.title
 
 

@@ -1,6 +1,7 @@
 """The index of a folder of reports. The index lists the windows and the latest results.
 
-The folder is an archive with a report for each closed window, or a public folder with results.
+The folder is either an archive with a report for each closed window, or a public folder with
+published results.
 """
 
 from __future__ import annotations

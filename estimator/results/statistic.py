@@ -24,7 +24,7 @@ SHOWN_SHARES: Final = 5
 
 
 class Chart(Enum):
-    """The kinds of charts for a statistic on the page.
+    """The kinds of charts for a statistic on the HTML page.
 
     Charts of figures over time are not included, because every statistic can have one.
     """
@@ -150,10 +150,10 @@ class Statistic:
     """One kind of figure, with its names and its properties in each output format.
 
     Attributes:
-        title: the title of the figures on the page. For a pair of metrics, ``{0}`` and ``{1}`` are
-            their names.
-        headline: a priority. Of a metric's statistics, the one with the highest priority has the
-            main figure. A statistic with priority 0 never has the main figure.
+        title: the title of the figures on the page. For a pair of metrics, ``{0}`` and ``{1}``
+            stand for the two names.
+        headline: a priority. The main figure of a metric belongs to the statistic with the highest
+            priority, but never to a statistic with priority 0.
         lead: the function that returns the position of the main figure.
         by_value: whether there is a figure for each value of a category. If there are many values,
             only some of these figures are shown.
@@ -165,8 +165,8 @@ class Statistic:
         table_heading: the heading above the figures' lines in the verbose table. Lines under a
             heading come after all lines without a heading. Empty for no heading.
         chart: the chart on the page, besides the chart over time. None for no chart.
-        drawn_first: a priority. Of a metric's charts, the page shows the one with the highest
-            priority, and collapses the others.
+        drawn_first: a priority. The page shows the metric's chart with the highest priority, and
+            collapses its other charts.
         of_sets: whether the answers are sets of values, with shares that do not add up to 1.
         is_compared: whether the figures are compared between strata and between windows. The
             possible effect of fabricated reports is computed for the same figures.
@@ -184,7 +184,7 @@ class Statistic:
             cell.
         untested: the name of the statistic in the report's list of untested figures. Empty if the
             list leaves out this statistic.
-        within: for figures about only the devices with certain answers, the function from a
+        within: for figures about only the devices with certain answers, the function that maps a
             figure's label to these answers. Otherwise None.
         has_bounds: whether `--with installs` computes bounds on the figures of all installations.
         pooled: the name of the statistic over all windows together. Empty if the statistic is not
@@ -234,7 +234,7 @@ class Statistic:
         return self.label in {label_of, _text}
 
     def parts(self, value: Any) -> str | tuple[str, ...]:  # noqa: ANN401 the type depends on the statistic
-        """Convert a figure's label to text. A pair of answers becomes a pair of texts."""
+        """Convert a figure's label to text. A pair of answers becomes a pair of strings."""
         return parts(value) if self.label is label_of else self.label(value)
 
 

@@ -176,10 +176,10 @@ def _scipy_special() -> Any:  # noqa: ANN401 scipy carries no types
 def trials_interval(successes: int, probability: float, miss: float) -> tuple[int, int]:
     """Return a confidence interval for the number of trials, given the number of successes.
 
-    For example, 2,000 devices have reported, and each device reports with probability 0.4. The
-    interval is then for the number of all devices, including devices that have not reported. The
-    ends of the interval follow from exact binomial tails (as in Clopper & Pearson 1934). Each end
-    is wrong with a probability of at most ``miss``.
+    For example, suppose that 2,000 devices have reported, and that each device reports with
+    probability 0.4. The interval is then for the number of all devices, including devices that have
+    not reported. The ends of the interval follow from exact binomial tails (as in Clopper & Pearson
+    1934). Each end is wrong with a probability of at most ``miss``.
     """
     if probability == 1:
         return successes, successes
