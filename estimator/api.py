@@ -129,10 +129,11 @@ def estimate(  # noqa: PLR0913 one argument for each option of the command
         CollectorDownError: if the collector cannot be reached or is unavailable.
         RegistryError: if the registry's file cannot be used.
         RequestError: if the share of a range cannot be estimated for its metric, if no metric of
-            texts allows a candidate's letters, or if ``installs`` is given and requires ``asked``.
+            texts allows a candidate's letters, if ``installs`` is given and requires ``asked``, or
+            if no windows can be compared for ``since``.
         TalliesError: if the tallies cannot be read, or are too many to estimate at once.
-        TypeError: if ``candidates`` is a single text instead of a list, if a range is not a name
-            and two numbers, or if ``first``, ``last`` or ``since`` is neither a text nor a date.
+        TypeError: if ``candidates`` is a single string instead of a list, if a range is not a name
+            and two numbers, or if ``first``, ``last`` or ``since`` is neither a string nor a date.
         UnknownMetricError: if a range names a metric that the registry does not define.
         ValueError: if ``central`` or ``poisoning`` is not between 0 and 1, if ``installs`` or
             ``asked`` is out of range, if neither or both of ``tallies`` and ``collector`` are
@@ -201,7 +202,7 @@ def _token(collector: str, token: str | None, *, allow_plain_http: bool) -> str:
 
 
 def _check_lists(ranges: Sequence[object], candidates: object) -> None:
-    """Raise `TypeError` if a range is malformed, or if ``candidates`` is a single text."""
+    """Raise `TypeError` if a range is malformed, or if ``candidates`` is a single string."""
     if isinstance(candidates, str):
         raise TypeError('candidates must be a list of texts, such as ["zebra"], not one text')
     if not all(map(_is_range, ranges)):

@@ -198,7 +198,7 @@ size.
 """
 
 Estimates = Mapping[Window, Sequence[MetricEstimate]]
-"""The estimates of all metrics, by window."""
+"""A mapping from window to the estimates of all metrics."""
 
 ALERTS: Final = "alerts.ndjson"
 """A file in a window's folder with the outcomes of the window's alerts. Later runs do not report
@@ -224,7 +224,7 @@ class ArchiveRun:
 
 
 def missing_windows(archive: Archive, tallies: Iterable[Tally], selection: Selection) -> dict[Window, list[Tally]]:
-    """Return the tallies of all selected closed windows that are not archived yet, by window.
+    """Return, for each selected closed window that is not archived yet, the window's tallies.
 
     The oldest window comes first.
     """
@@ -379,7 +379,7 @@ def recent_estimates(
 
 
 def _known(path: Path) -> dict[str, ArchivedWindow]:
-    """Return the windows that an index file lists, by name.
+    """Return a mapping from name to window for all windows that an index file lists.
 
     Returns {} if there is no valid index.
     """

@@ -1,7 +1,7 @@
 """Fetches tallies from a collector over HTTP. No other module of the estimator imports urllib.
 
-The secret of a read key comes from the environment or a file. The command line cannot contain the
-secret, because every user of the machine can read a command line.
+Commands read the secret of a read key from the environment or a file. The command line cannot
+contain the secret, because every user of the machine can read a command line.
 """
 
 from __future__ import annotations
@@ -108,7 +108,7 @@ NO_COLLECTOR: Final = "--collector must be a URL such as http://127.0.0.1:8080, 
 
 
 def is_collector(url: str) -> bool:
-    """Return whether a text is a valid URL of a collector."""
+    """Return whether a string is a valid URL of a collector."""
     return is_base_url(url) and url.isascii()
 
 
@@ -122,7 +122,7 @@ def fetch(
         token: the secret of a read key of the collector.
         preliminary: whether to request the snapshot of open windows, in addition to closed windows.
         bounds: the limits on the response, and the selected windows.
-        timeout_s: the maximum number of seconds in which no byte arrives.
+        timeout_s: the maximum number of seconds to wait for the next byte.
 
     Raises:
         CollectorDownError: if the collector cannot be reached, disconnects, is too slow, or
@@ -194,7 +194,7 @@ def _too_slow(collector: str) -> CollectorDownError:
 
 
 def _instant(text: str | None) -> datetime | None:
-    """Parse an instant with a time zone (RFC 3339). Return None for a missing or invalid text."""
+    """Parse an instant with a time zone (RFC 3339). Return None for a missing or invalid string."""
     try:
         instant = None if text is None else datetime.fromisoformat(text)
         return None if instant is None or instant.tzinfo is None else instant.astimezone(UTC)

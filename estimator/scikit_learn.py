@@ -37,10 +37,10 @@ class _Learned(BaseEstimator):  # type: ignore[misc] # scikit-learn has no types
 
 
 class LearnedClassifier(ClassifierMixin, _Learned):  # type: ignore[misc] # scikit-learn has no types
-    """A classifier that predicts yes or no.
+    """A classifier that predicts "yes" or "no".
 
     Attributes:
-        classes_: the two classes, False for no and True for yes.
+        classes_: the two classes, False for "no" and True for "yes".
 
     """
 
@@ -50,16 +50,16 @@ class LearnedClassifier(ClassifierMixin, _Learned):  # type: ignore[misc] # scik
         self.classes_ = np.array([False, True])
 
     def decision_function(self, X: object) -> Floats:  # noqa: N803 as everywhere in scikit-learn
-        """Return the log-odds of yes, shape (rows,)."""
+        """Return the log-odds of "yes", shape (rows,)."""
         return self._scores(X)
 
     def predict_proba(self, X: object) -> Floats:  # noqa: N803 as everywhere in scikit-learn
-        """Return the probabilities of no and of yes, shape (rows, 2)."""
+        """Return the probabilities of "no" and of "yes", shape (rows, 2)."""
         yes = (1 + np.tanh(self._scores(X) / 2)) / 2
         return np.column_stack([1 - yes, yes])
 
     def predict(self, X: object) -> NDArray[np.bool_]:  # noqa: N803 as everywhere in scikit-learn
-        """Return whether yes is more likely than no, shape (rows,)."""
+        """Return whether "yes" is more likely than "no", shape (rows,)."""
         return self._scores(X) > 0
 
 

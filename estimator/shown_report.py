@@ -28,7 +28,7 @@ class ShownReport(EstimateReport, frozen=True):
         return cls(**asdict(report))
 
     def summary(self) -> str:
-        """Return one line per metric, with its main figure, interval and number of reports."""
+        """Return a line on each metric's main figure, and a line on the participating devices."""
         answers, participation = _answers(self)
         lines = [f"{each.metric}, {each.window}: {each.answer} ({each.reports})" for each in answers]
         return "\n".join([*lines, participation] if lines else [NOTHING])

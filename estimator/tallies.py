@@ -52,8 +52,8 @@ take up to half a gigabyte of memory.
 
 MOST_REPORTS: Final = 2**53 - 1
 """The maximum number of reports in all selected tallies together. Up to this number, a 64-bit float
-represents every sum of counts exactly. Shares, browsers and many JSON readers use such floats. The
-limit equals about a million reports per person on earth.
+represents every sum of counts exactly. Shares are computed with such floats. Browsers and many JSON
+readers also use them. The limit equals about a million reports per person on earth.
 """
 
 LEAST_LINE_BYTES: Final = 2**22
@@ -80,7 +80,7 @@ hundred such bytes.
 
 POWERS: Final = 10 ** np.arange(1, 19)
 """The powers of ten from 10 to 10**18, which give the number of digits of a whole number. For
-example, 345 is at least 10 and 100, so 345 has three digits.
+example, 345 has three digits, because two of these powers, 10 and 100, do not exceed it.
 """
 
 STDIN = Path("-")
@@ -92,7 +92,7 @@ _SPARSE_FIELDS = _FIELDS | {"symbols"}
 
 @dataclass(frozen=True, slots=True)
 class Tally:
-    """How often each symbol was reported in one window.
+    """The number of reports of each symbol in one window.
 
     Attributes:
         edition: the 12 hex digits of the edition, which identify the meaning of the reports.
@@ -100,8 +100,8 @@ class Tally:
         reports: the number of reports, which is the sum of the counts.
         counts: the count of each symbol 0, 1, …. If ``symbols`` is not None, the counts of these
             symbols, in the same order.
-        symbols: the symbols with reports, in ascending order, if the collector left out symbols
-            without reports, else None.
+        symbols: the symbols with reports, in ascending order. None if ``counts`` contains a count
+            for every symbol.
 
     """
 
@@ -163,10 +163,10 @@ class Bounds:
         return cls(max(LEAST_LINE_BYTES, BYTES_A_SYMBOL * symbols), spans)
 
     def lines(self, pieces: Iterable[bytes]) -> Iterator[bytes | bytearray]:
-        """Yield the lines of a text that arrives in pieces. The line ends are removed.
+        """Yield the lines of a file or response that arrives in pieces. The line ends are removed.
 
-        Only one line is in memory at a time. Raise `TalliesError` if a line or the text is longer
-        than allowed.
+        Only one line is in memory at a time. Raise `TalliesError` if a line or the whole input is
+        longer than allowed.
         """
         begun, number, of_all = bytearray(), 1, 0
         for piece in pieces:

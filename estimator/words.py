@@ -21,7 +21,8 @@ EMPTY_TEXT: Final = "(empty text)"
 """The text for an empty answer, which would otherwise look like a gap."""
 
 LONGEST_LABEL: Final = 80
-"""The maximum length of a value in text for people. Longer values are cut, except in JSON and CSV.
+"""The maximum length of a value in text for people, in characters. Longer values are cut, except in
+JSON and CSV.
 """
 
 
@@ -37,7 +38,7 @@ def shown_of(number: int, most: int) -> int:
 def label_of(value: Any, most: int = LONGEST_LABEL) -> str:  # noqa: ANN401 the value that a figure describes
     """Return a value as text for people, cut after ``most`` characters.
 
-    Booleans become yes and no.
+    True becomes "yes", and False becomes "no".
     """
     if isinstance(value, tuple):
         return ", ".join(label_of(part, most) for part in value)
@@ -52,22 +53,22 @@ def cell_of(value: Any) -> str:  # noqa: ANN401 the value that a figure describe
 
 
 def joined(label: str | tuple[str, ...]) -> str:
-    """Return a label as one text. A pair of texts from `parts` is joined."""
+    """Return a label as one string. A pair of strings from `parts` is joined."""
     return label if isinstance(label, str) else ", ".join(label)
 
 
 def is_yes_or_no(labels: Sequence[object]) -> bool:
-    """Return whether the answers are no and yes. If so, a report shows only the share of yes."""
+    """Return whether the answers are "no" and "yes". Reports then show only the share of "yes"."""
     return len(labels) == 2 and list(labels) == [False, True]  # noqa: PLR2004 yes and no
 
 
 def parts(value: Any) -> str | tuple[str, ...]:  # noqa: ANN401 the value that a figure describes
-    """Return a value as one text, or a pair as two texts. Each text can be cut to fit a line."""
+    """Return a value as one string, or a pair as two strings, which can be cut separately."""
     return tuple(map(label_of, value)) if isinstance(value, tuple) else label_of(value)
 
 
 def short(text: str, most: int = LONGEST_LABEL) -> str:
-    """Return a text, cut with an ellipsis if it is longer than ``most`` characters."""
+    """Return a string, cut with an ellipsis if it is longer than ``most`` characters."""
     return text if len(text) <= most else text[: most - 1] + "…"
 
 

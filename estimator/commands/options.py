@@ -27,7 +27,7 @@ class WindowType(click.ParamType[Window]):
     name = "window"
 
     def convert(self, value: str | Window, param: click.Parameter | None, ctx: click.Context | None) -> Window:
-        """Return the window. A text that names no window is a usage error."""
+        """Return the window. A string that names no window is a usage error."""
         if isinstance(value, Window):
             return value
         try:
@@ -42,7 +42,7 @@ class RangeOfMetric(click.ParamType[tuple[str, float, float]]):
     name = "range"
 
     def convert(self, value: str, param: click.Parameter | None, ctx: click.Context | None) -> tuple[str, float, float]:
-        """Return the metric, the start and the end. A text of another form is a usage error."""
+        """Return the metric, the start and the end. Any other string is a usage error."""
         name, _, ends = value.partition(":")
         try:
             start, end = map(float, ends.split(":"))
@@ -60,7 +60,7 @@ class NumberRange(click.FloatRange):
     """
 
     def convert(self, value: str | float, param: click.Parameter | None, ctx: click.Context | None) -> float:
-        """Return the number. A text that is not a number within bounds is a usage error."""
+        """Return the number. A string that is not a number within bounds is a usage error."""
         try:
             number = float(super().convert(value, param, ctx))  # type: ignore[arg-type] # its stub does not allow texts
         except click.BadParameter:
@@ -101,7 +101,7 @@ class Day(click.ParamType[date]):
     name = "date"
 
     def convert(self, value: str | date, param: click.Parameter | None, ctx: click.Context | None) -> date:
-        """Return the date. A text that is not a date is a usage error."""
+        """Return the date. A string that is not a date is a usage error."""
         try:
             return value if isinstance(value, date) else date.fromisoformat(value)
         except ValueError:

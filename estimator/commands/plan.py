@@ -42,13 +42,17 @@ LEAST_DELTA = 1e-9
 NO_POPULATION: Final = "[app] states no population, so there was no check for questions that would show nothing"
 
 ERRORS = (1e-102, 1e100)
-"""The limits of ``--wanted-error``: 1% of the narrowest range of answers, and the widest range."""
+"""The limits of ``--wanted-error``: 1% of the length of the narrowest possible range, and the
+length of the widest.
+"""
 
 MOST_WINDOWS: Final = 10_000
 """The maximum value of ``--windows``."""
 
 WEIGHTS = (1e-9, 1e9)
-"""The limits of ``--weight``. Floats can then represent every squared error divided by a weight."""
+"""The limits of ``--weight``. Within these limits, floats can represent every squared error divided
+by a weight.
+"""
 
 
 class MetricValue(click.ParamType[tuple[str, float]]):
@@ -63,7 +67,7 @@ class MetricValue(click.ParamType[tuple[str, float]]):
     def convert(
         self, value: str | tuple[str, float], param: click.Parameter | None, ctx: click.Context | None
     ) -> tuple[str, float]:
-        """Return the name and the number. A text of another form is a usage error."""
+        """Return the name and the number. Any other string is a usage error."""
         if isinstance(value, tuple):
             return value
         name, _, text = value.partition("=")

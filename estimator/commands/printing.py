@@ -63,7 +63,7 @@ def put(forms: Mapping[str, Callable[..., str]], form: str, *results: object) ->
 
 
 def put_document(text: str) -> None:
-    """Print a text in UTF-8 with unchanged line breaks."""
+    """Print a string in UTF-8 with unchanged line breaks."""
     click.echo(text.encode(), file=stdout(), nl=False)
 
 

@@ -52,13 +52,13 @@ SUFFIXES: Final = {
     ".html": "html",
     ".prom": "openmetrics",
 }
-"""The default format of a file, by its extension. For a model, ``--format`` is required."""
+"""A mapping from file extension to the default format. For a model, ``--format`` is required."""
 
 MODEL_FILE: Final = ("model", ".json")
 """The value of ``--format`` for models, and the extension of a model's file."""
 
 NEXT_STEPS: Final = {"html": "; open it in a browser", "model": "; an app can ship it"}
-"""The hint that is printed after a file was written, by format."""
+"""For each format, the hint that is printed after a file was written."""
 
 CLOSED_ONLY: Final = "only closed windows were read; to include open windows, add --preliminary"
 """The hint that is printed if a collector returned no tallies."""
@@ -223,7 +223,7 @@ def _content(  # noqa: PLR0913 the contents, and their format
 
 
 def table_of(report: EstimateReport, stream: TextIO | None, *, verbose: bool) -> str:
-    """Return the report as a table in the style of ``stream``, or in plain style if there is none.
+    """Return the report as a table in the style of ``stream``, or in plain style if it is None.
 
     If ``verbose``, the table shows every figure and column.
     """
@@ -242,7 +242,7 @@ def _put(content: bytes, form: str, output: Path | None) -> None:
 
 
 def _status(estimated: EstimateReport, tallies: Sequence[Tally], selection: Selection) -> ExitStatus:
-    """Return the exit status. A report without estimates has the status for "no report"."""
+    """Return the exit status, which tells whether the selected tallies could be estimated."""
     if estimated.metrics:
         return ExitStatus.DONE
     is_failed = any(

@@ -57,7 +57,9 @@ FOR_PEOPLE: Final = frozenset({"table", "html"})
 """The formats for people, which cannot show a matrix."""
 
 MOST_CANDIDATES_BYTES: Final = 2**24
-"""The maximum size of a file of candidates: about a million texts."""
+"""The maximum size of a file of candidate texts, in bytes. The maximum allows about a million
+texts.
+"""
 
 
 def check_collector(collector: str, *, allow_plain_http: bool) -> None:
@@ -259,7 +261,7 @@ class ExtraList(click.ParamType[tuple[tuple[str, Any], ...]]):
         self.known = tuple(known)
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:  # noqa: ANN401 as in the base
-        """Return a pair of name and value for each item. A malformed text is a usage error."""
+        """Return a pair of name and value for each item. A malformed string is a usage error."""
         return tuple(self._extra(part.strip(), param, ctx) for part in str(value).split(","))
 
     def _extra(self, text: str, param: click.Parameter | None, ctx: click.Context | None) -> tuple[str, Any]:

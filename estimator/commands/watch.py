@@ -60,7 +60,7 @@ class Watch:
 
     Attributes:
         look: fetches the tallies and returns the report as text.
-        show: replaces the content of the screen with a text.
+        show: replaces the content of the screen with a string.
         wait: waits for a number of seconds.
         now: returns the present time in Unix seconds.
         every_s: the number of seconds between two drawings.

@@ -54,7 +54,7 @@ def builtins_of(record: Record) -> dict[str, Any]:
 
 
 def _plain(value: Any) -> str | list[Any]:  # noqa: ANN401 any type that msgspec cannot convert
-    """Convert an exact number to a text, or `Figures` to a list, for msgspec."""
+    """Convert a fraction to a string, or `Figures` to a list, for msgspec."""
     return str(value) if isinstance(value, Fraction) else list(value)
 
 

@@ -77,12 +77,12 @@ _EXACT: Final = Context(prec=700, rounding=ROUND_HALF_EVEN)
 
 @dataclass(frozen=True, slots=True)
 class Rounded:
-    """A figure, its interval and its error as texts, with equally many decimals and no unit.
+    """A figure, its interval and its error as strings with equally many decimals and no unit.
 
     Attributes:
         estimate: the estimate, moved to the nearer end if it lies outside its interval. Empty if
             unknown.
-        decimals: the number of decimals of all texts.
+        decimals: the number of decimals in all strings.
         power: the power of ten by which all numbers are multiplied.
         possible: the smallest and the largest possible number. None if unknown.
 
@@ -132,7 +132,7 @@ def percent(  # noqa: PLR0913, PLR0917 a figure has these parts
     figures: int = FIGURES,
     unit: str = "%",
 ) -> Rounded:
-    """Return a share in percent, rounded to whole percents or finer.
+    """Return a share and its interval in percent, rounded to a whole percent or finer.
 
     The share is a fraction of 1. An estimate may lie outside 0 to 1, or be None. ``figures`` is the
     number of significant digits of the error. If ``standard_error`` is missing, the interval's
@@ -276,8 +276,8 @@ class Unit:
     Attributes:
         power: the power of ten by which the figure is multiplied: 2 for shares, otherwise 0.
         name: the unit after a number. Empty if there is none.
-        difference: the unit after a difference of two figures. The unit after a difference of
-            percents is ``points``.
+        difference: the unit after a difference of two figures. The unit after a difference of two
+            percentages is ``points``.
         possible: the smallest and the largest possible number. None if unknown.
 
     """
@@ -303,7 +303,7 @@ class Unit:
         return self.for_differences.suffix
 
     def rounded(self, figure: Estimate, figures: int = FIGURES) -> Rounded:
-        """Return a figure and its interval as texts, rounded to ``figures`` digits of the error."""
+        """Return a figure and its interval, rounded so that the error has ``figures`` digits."""
         parts = (figure.estimate, figure.low, figure.high, figure.standard_error)
         if self.power:
             return percent(*parts, figures, self.name)
@@ -372,7 +372,7 @@ class ShownFigure(NamedTuple):
     """A figure with everything that a line of text shows.
 
     Attributes:
-        label: the label of the figure. For a pair, two texts that can be shortened separately.
+        label: the label of the figure. For a pair, two strings that can be shortened separately.
         ends: the ends of the bar's scale. None if the figure has no bar.
 
     """
@@ -398,7 +398,7 @@ def shown(label: str | tuple[str, ...], figure: Estimate, unit: Unit, ends: Ends
 
 
 def whole_percent(share: float) -> str:
-    """Return a share in whole percents."""
+    """Return a share in percent, rounded to a whole number."""
     return f"{text_of(share, 0, PERCENT.power)}{PERCENT.suffix}"
 
 

@@ -342,7 +342,7 @@ def participation_of(windows: Sequence[MetricEstimate]) -> str:
 
 
 def devices_of(windows: Sequence[MetricEstimate]) -> str | None:
-    """Return the approximate number of participating devices as a text. None if unknown.
+    """Return a phrase with the approximate number of participating devices, or None if unknown.
 
     ``windows`` are the estimates whose figures are shown.
     """
@@ -438,13 +438,13 @@ def cluster_words(cluster: Cluster) -> str:
 
 
 def untested_words(statistics: Sequence[str]) -> str:
-    """Return a text that names the figures not tested for changes, or "" if there are none."""
+    """Return a phrase that names the figures not tested for changes, or "" if there are none."""
     names = dict.fromkeys(STATISTICS[statistic].untested for statistic in statistics)
     return with_and([*filter(None, names)])
 
 
 def tested_words(changes: Changes) -> str:
-    """Return a text that names the figures that are tested for changes."""
+    """Return a phrase that names the figures that are tested for changes."""
     names = dict.fromkeys(
         "shares of named texts"
         if group.about.are_named_texts

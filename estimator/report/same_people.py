@@ -116,7 +116,7 @@ class Sums(NamedTuple):
     """Weighted sums of figures over windows, shape (sums, figures).
 
     A sum is NaN if a window lacks the figure. ``down`` and ``up`` are the distances from the
-    estimates to the ends of the 95% intervals.
+    estimates to the lower and the upper ends of the 95% intervals.
     """
 
     estimates: Floats
@@ -126,7 +126,7 @@ class Sums(NamedTuple):
 
     @property
     def tested(self) -> Sums:
-        """The sums from which p-values are computed, which are the reported sums in this class."""
+        """The sums from which p-values are computed. In this class, these are the reported sums."""
         return self
 
     def figures(
@@ -159,7 +159,7 @@ class Sums(NamedTuple):
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Windows:
-    """The figures of a statistic in several windows, with both parts of their errors.
+    """The figures of a statistic in several windows, with fresh and lasting parts of their errors.
 
     Arrays have the shape (windows, figures) unless stated otherwise.
 
@@ -365,7 +365,7 @@ def _most_in_ball(least_noise: float, windows: Windows) -> Floats:
 
 
 def _greatest_widening(windows: Windows) -> float:
-    """Return the factor by which intervals of vectors' coordinates exceed normal intervals.
+    """Return the ratio of the width of coordinates' intervals to the width of normal intervals.
 
     The mechanism rotates each vector by one of many rotations. The rotations are divided into
     `BLOCKS` blocks, and errors are estimated from the differences between blocks, so the intervals
@@ -375,7 +375,7 @@ def _greatest_widening(windows: Windows) -> float:
       Intervals from few reports cover the whole range, and are used only if every window has few
       reports.
     * The ratio of Student's quantile to the normal quantile at `FARTHEST` standard errors. Tests of
-      many figures use quantiles as far from the center, where this ratio is larger.
+      many figures use quantiles at this distance from the center, where the ratio is larger.
     """
     enough = windows.reports[:, 0] >= EXACT_BELOW
     told = enough if enough.any() else np.full_like(enough, fill_value=True)
@@ -384,7 +384,7 @@ def _greatest_widening(windows: Windows) -> float:
 
 
 def pooled(estimates: Sequence[MetricEstimate], metrics: Mapping[str, Metric]) -> tuple[Pooled, ...]:
-    """Estimate each metric from all its windows together if several windows have reports.
+    """Return figures over all windows together, for each metric with reports in several windows.
 
     ``estimates`` is sorted by metric, then by window.
     """

@@ -136,7 +136,7 @@ class TextChanges:
 
 
 def text_shares(windows: Sequence[MetricEstimate], metric: Metric, statistic: str) -> Windows:
-    """Return the shares of named texts in several windows, with both parts of their errors.
+    """Return named texts' shares by window, with the fresh and lasting parts of their errors.
 
     Raise `TypeError` if the metric is not about texts.
     """

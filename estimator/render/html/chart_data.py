@@ -254,7 +254,7 @@ def data_of(  # noqa: PLR0913, PLR0917 all that a question shows
         positions: the positions of the shown values among all values of the metric.
         calendar: all windows of the same kind.
         shown: the window that is shown first.
-        pooled: the figures of all windows together, or None.
+        pooled: the figures of all windows together. None if windows are not pooled.
         followed: the figure that is drawn over time. None to draw the first figure.
 
     """

@@ -72,7 +72,7 @@ class MetricView:
         joint: the view of a pair of metrics. None for other metrics.
         changes: the label, the unit and the change of every figure that was tested for changes, the
             clearest change first.
-        spark: a small chart of a figure over time, or None.
+        spark: a small chart of a figure over time. None if fewer than two windows have an estimate.
         data: the data of the charts. None if there is nothing to draw.
 
     """

@@ -1,7 +1,7 @@
 """The whole page: an overview, every metric, and the reasons for skipped tallies.
 
-The page is a single, self-contained HTML file. The content security policy of this file allows only
-the file's scripts and styles, by their hashes.
+The page is a single, self-contained HTML file. The file's content security policy lists the hashes
+of the file's scripts and styles, and blocks all others.
 """
 
 from __future__ import annotations
@@ -80,7 +80,7 @@ class PageData(Record, frozen=True):
 
     Attributes:
         few: a number of reports. The line of a chart passes only through windows with at least this
-            number.
+            many reports.
         calendars: for each kind of window, the name and the first day of every window.
         events: for each kind of window, the days and titles of the registry's events.
 

@@ -23,13 +23,13 @@ if TYPE_CHECKING:
     from estimator.render.html.page import Page
 
 MOST_WINDOWS: Final = 90
-"""The maximum number of windows of each kind on the page. 90 days are a quarter of a year.
+"""The maximum number of windows of each kind on the page. For days, this is a quarter of a year.
 
 With fifty metrics, 90 windows take 1.5 MB.
 """
 
 OPEN_WINDOWS: Final = 7
-"""The number of newest windows whose details are visible at first. Seven days are a week."""
+"""The number of newest windows whose details are visible at first. For days, this is a week."""
 
 
 class DevicesOverTime(NamedTuple):
@@ -46,8 +46,8 @@ class DevicesOverTime(NamedTuple):
 class ListedMetric(NamedTuple):
     """A line in the list of metrics on a public page.
 
-    ``window`` is how often devices report. ``history`` contains sentences on the published windows,
-    and on earlier forms of the metric.
+    ``window`` states whether devices report once a day, once a week or once a month. ``history``
+    contains sentences on the published windows, and on earlier forms of the metric.
     """
 
     standing: StandingMetric

@@ -100,7 +100,7 @@ class JointView:
 
     @property
     def differences(self) -> Sequence[tuple[Figure, tuple[str, ...], str, str]]:
-        """Each difference in the table, with what it compares, its conclusion and its CSS class."""
+        """Each difference in the table, with its answer, groups, conclusion and CSS class."""
         shown = self.clearest[:MOST_DIFFERENCES]
         return [
             (difference, compared(difference, self.names), conclusion(difference), CODES[conclusion(difference)])

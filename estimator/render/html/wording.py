@@ -42,7 +42,7 @@ NONE: Final = "\N{EN DASH}"
 """The text of a table's cell that has no figure."""
 
 LONGEST_PURPOSE = 400
-"""The maximum length of a purpose on the page."""
+"""The maximum length of a metric's purpose on the page, in characters."""
 
 YES: Final = label_of(value=True)
 
@@ -94,7 +94,7 @@ def likeliest_text(estimate: Estimate, unit: Unit = PERCENT) -> str:
 def difference_text(difference: Estimate, unit: Unit = PERCENT) -> str:
     """Format a difference between groups, without a plus sign.
 
-    Returns an empty text if the difference is unknown.
+    Returns an empty string if the difference is unknown.
     """
     return "" if difference.estimate is None else unit.changed(difference).lstrip("+")
 
@@ -110,7 +110,7 @@ def purpose_text(purpose: str) -> str:
 
 
 def windows_text(windows: Sequence[str]) -> str:
-    """Return a text that names one window, or the range and the number of several windows."""
+    """Return a phrase that names one window, or the range and the number of several windows."""
     return windows[0] if len(windows) == 1 else f"{min(windows)} to {max(windows)}, {len(windows):,} windows"
 
 

@@ -135,7 +135,7 @@ def _block(horizon: str, findings: list[Finding], style: Style) -> Iterator[str]
 
 
 def proofs_as_table(audit: ProvedAudit, style: Style = PLAIN) -> str:
-    """Return an exact audit as text, with two lines for each step."""
+    """Return an exact audit as text, with two lines for each step of a metric's mechanism."""
     rows = (line for proof in audit.proofs for line in _rows(proof, style))
     return style.shown("".join([PROOF_HEADING, *rows, "\n", _walked(audit), PROOF_FOOTNOTES, _ceiling(audit.lifetime)]))
 

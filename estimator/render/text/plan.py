@@ -167,7 +167,7 @@ def _last_lines(plan: MetricPlan) -> Iterator[str]:
 def clip_lines(clips: Sequence[Clip], unit: str) -> Iterator[str]:
     """Yield a line with the error of each range that answers may be limited to.
 
-    The last line states the best range.
+    The last line recommends the range with the smallest error.
     """
     if not clips:
         return

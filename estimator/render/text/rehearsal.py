@@ -37,7 +37,7 @@ if the devices stay the same.
 
 
 def rehearsal_as_csv(rehearsal: Rehearsal) -> str:
-    """Return the rows of a report as CSV, with three more columns: truth, holds and seed."""
+    """Return a report's rows as CSV, with three more columns: ``truth``, ``holds`` and ``seed``."""
     rows: list[list[object]] = []
     for rehearsed in rehearsal.metrics:
         for _, figure, row in metric_rows(rehearsed, rehearsal.confidence):
@@ -61,7 +61,7 @@ FORMATS: Final[dict[str, Callable[..., str]]] = {
 
 
 def model_as_table(rehearsed: RehearsedModel, style: Style = PLAIN) -> str:
-    """Return the quality of a model as text, with a line per epsilon and number of devices."""
+    """Return a model's quality as text, with a line for each epsilon and number of devices."""
     draws = f"{rehearsed.rounds} draws of {rehearsed.rows:,} rows, seed {rehearsed.seed}"
     lines = [
         f"{rehearsed.metric}: {rehearsed.mechanism}, mean AUC over {draws}",

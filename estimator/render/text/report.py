@@ -255,7 +255,7 @@ def _changes_block(changes: Changes, highlight: Highlight, style: Style) -> str:
 
 
 def _chance_words(changes: Changes) -> str:
-    """Return a clause if a difference would be a change if it were the only one; otherwise ""."""
+    """Return a clause if only the uncorrected p-value is significant, and "" otherwise."""
     _, clearest = clearest_changes(changes)[0]
     p_value = clearest.p_value
     if changes.verdict is not ChangeVerdict.NO_CHANGE or p_value is None or p_value > SIGNIFICANT:
@@ -315,7 +315,7 @@ def lines_of(group: FigureGroup, positions: Sequence[int], *, are_differences: b
 
 
 def part_lines(estimated: MetricEstimate, style: Style) -> Iterator[str]:
-    """Yield lines, with conclusions, on the statistics that have a separate heading."""
+    """Yield lines on statistics that have a separate heading, with conclusions on differences."""
     names = [style.cut(name) for name in estimated.names or ()]
     for group in estimated.groups:
         heading = group.about.table_heading

@@ -1,4 +1,4 @@
-"""The look of a table: its width, its bars, its colors and its characters."""
+"""The appearance of a table: its width, its bars, its colors and its characters."""
 
 from __future__ import annotations
 
@@ -154,10 +154,10 @@ class Style:
         return self.shown(EIGHTHS[8] * (eighths // 8) + (EIGHTHS[eighths % 8] if eighths % 8 else ""))
 
     def cut(self, text: str | tuple[str, ...], columns: int | None = None) -> str:
-        """Return a text shortened to a number of columns, by default the width of a value.
+        """Shorten a string to a number of columns, by default the width of the column of values.
 
-        In a pair, the first text is shortened first. Pairs that differ only in the second text then
-        remain distinguishable.
+        In a pair, the first string is shortened first. Pairs that differ only in the second string
+        then remain distinguishable.
         """
         if isinstance(text, tuple):
             first, second = text
@@ -167,23 +167,23 @@ class Style:
         return cut_to(self.shown(text), columns or self.value_width, self.shown("…"))
 
     def filled(self, text: str | tuple[str, ...], columns: int) -> str:
-        """Return a text shortened or padded to exactly ``columns`` columns."""
+        """Shorten or pad a string to exactly ``columns`` columns."""
         return padded(self.cut(text, columns), columns)
 
     def colored(self, text: str, color: str) -> str:
-        """Return a text in a color, if colors may be used."""
+        """Color a string if colors may be used."""
         return click.style(text, fg=color) if self.is_colored else text
 
     def quiet(self, text: str) -> str:
-        """Return a text in a subdued style, if styles may be used."""
+        """Dim a string if colors may be used."""
         return click.style(text, dim=True) if self.is_colored else text
 
     def strong(self, text: str) -> str:
-        """Return a text in bold, if styles may be used."""
+        """Make a string bold if colors may be used."""
         return click.style(text, bold=True) if self.is_colored else text
 
     def shown(self, text: str) -> str:
-        """Return a text with escapes for characters that the output cannot show.
+        """Escape all characters that the output cannot show.
 
         Escapes keep different values distinguishable. A no-break space becomes a plain space, so
         users can search the output.
@@ -218,17 +218,17 @@ def _can_show(encoding: str, signs: str) -> bool:
 
 
 def columns_of(text: str) -> int:
-    """Return the number of terminal columns that a text occupies."""
+    """Return the number of terminal columns that a string occupies."""
     return len(text) if text.isascii() else sum(map(_columns_of_character, text))
 
 
 def padded(text: str, columns: int) -> str:
-    """Return a text padded with spaces to a number of columns."""
+    """Pad a string with spaces to a number of columns."""
     return text + " " * (columns - columns_of(text))
 
 
 def cut_to(text: str, columns: int, ellipsis: str) -> str:
-    """Return a text shortened to a number of columns. A shortened text ends with an ellipsis."""
+    """Shorten a string to a maximum number of columns. A shortened string ends with an ellipsis."""
     if columns_of(text) <= columns:
         return text
     taken = accumulate(map(_columns_of_character, text))
@@ -236,7 +236,7 @@ def cut_to(text: str, columns: int, ellipsis: str) -> str:
 
 
 def wrapped(text: str, columns: int, first: str = "", others: str = "") -> list[str]:
-    """Break a text at spaces into lines of at most ``columns`` columns.
+    """Break a string at spaces into lines of at most ``columns`` columns.
 
     ``first`` is the prefix of the first line, and ``others`` the prefix of the other lines.
     """
@@ -246,7 +246,7 @@ def wrapped(text: str, columns: int, first: str = "", others: str = "") -> list[
 
 
 def _most_columns(character: str) -> int:
-    """Return the larger of two widths: of a character, and of its replacement in ASCII."""
+    """Return the width of a character or of its ASCII replacement, whichever is larger."""
     replacement = IN_ASCII.get(ord(character), "")
     return max(_columns_of_character(character), len(replacement))
 

@@ -144,7 +144,7 @@ def _cells(group: FigureGroup, positions: Sequence[int]) -> Iterator[ShownFigure
 def _positions(group: FigureGroup, positions: Sequence[int]) -> Sequence[int]:
     """Return the positions of the figures that get a line in the summary.
 
-    * For yes and no, only yes gets a line.
+    * For the answers "yes" and "no", only "yes" gets a line.
     * If the number of lines is limited, the largest figures get a line.
     * Otherwise, all figures with an estimate get a line.
     """
@@ -196,7 +196,7 @@ def _listed(windows: Sequence[MetricEstimate], shown: MetricEstimate) -> str:
 
 
 def _leading(estimated: MetricEstimate | Pooled, shown: MetricEstimate) -> str:
-    """Return the main figure of ``shown``, with its value in ``estimated``, as text."""
+    """Look up the main figure of ``shown`` in ``estimated``, and return it as text."""
     group, figure = _headline(estimated, shown)
     if not estimated.reports:
         return "no reports"
