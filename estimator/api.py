@@ -114,7 +114,7 @@ def estimate(  # noqa: PLR0913 one argument for each option of the command
         central: a delta above 0 and below 1. The report then states how much each closed tally,
             once published, reveals about a single device, as an epsilon for this delta.
         poisoning: a fraction above 0 and below 1. The report then states how far figures could be
-            off if this fraction of the reports was fabricated.
+            off if this fraction of the reports were fabricated.
         clusters: also find clusters in the answers to metrics of numbers, scales and pairs.
         ranges: also estimate the share of answers in each of these ranges. A range consists of the
             name of a metric, a start and an end. The range includes the start and the end.

@@ -145,7 +145,7 @@ class Archive:
     def write(self, window: Window, files: Mapping[str, bytes]) -> None:
         """Write the folder of a window that is not archived yet. All its files appear at once.
 
-        ``files`` contains the content of each file, by file name. Raise `OutputError` if the folder
+        ``files`` maps the name of each file to its content. Raise `OutputError` if the folder
         cannot be written, or already exists.
         """
         if self.path(window).exists():
@@ -212,9 +212,9 @@ NOT_BEGUN: Final = "it has not begun; check that the clocks of this machine and 
 class ArchiveRun:
     """The result of adding windows to the archive.
 
-    ``failed`` contains the windows that were not archived because of an error, each with the
-    reason. ``alerts`` contains the outcomes of alerts in the written windows, and ``skipped`` the
-    tallies that the written reports leave out.
+    ``failed`` contains the windows that could not be archived, each with the reason. ``alerts``
+    contains the outcomes of alerts in the written windows, and ``skipped`` the tallies that the
+    written reports leave out.
     """
 
     written: tuple[Window, ...]

@@ -42,7 +42,7 @@ and only one line at a time is in memory.
 
 MOST_TALLIES: Final = 10**5
 """The maximum number of tallies in the selected windows, enough for five years of fifty daily
-metrics. Each tally takes some kilobytes of memory and some milliseconds to estimate.
+metrics. Each tally takes a few kilobytes of memory and a few milliseconds to estimate.
 """
 
 MOST_COUNTS: Final = 2**26
@@ -200,8 +200,8 @@ class Extent:
     def add(self, counts: int, reports: int) -> None:
         """Add one tally.
 
-        ``counts`` is the number of its counts plus the number of its listed symbols. Raise
-        `TalliesError` if a limit is exceeded.
+        ``counts`` is the number of the tally's counts plus the number of the tally's listed
+        symbols. Raise `TalliesError` if a limit is exceeded.
         """
         self._tallies += 1
         self._counts += counts

@@ -105,7 +105,8 @@ class Commands(click.Group):
         """Return the command with the given name.
 
         Raises:
-            click.UsageError: if there is no such command. The message suggests a similar name.
+            click.UsageError: if there is no such command. The message suggests a similar name if
+                there is one.
 
         """
         try:

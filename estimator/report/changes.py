@@ -26,12 +26,12 @@ among the three shapes. The shape "step" divides its part equally among the wind
 step may begin (Bonferroni). The probability that at least one unchanged figure has a corrected
 p-value of 0.05 or less is at most 5%.
 
-**Verdicts.** A figure with a corrected p-value of 0.05 or less has changed. If several shapes have
-p-values of 0.05 or less, the verdict follows the shape that fits best by least squares. For a
-trend, the verdict is "rising" or "falling". For a step, the verdict is "higher since" or "lower
-since" a window. If only the difference between the last window and the first is significant, the
-verdict is "changed". A verdict is new if the windows before the last window give no verdict in the
-same direction.
+**Verdicts.** A figure with a corrected p-value of 0.05 or less has changed. If both the trend and
+the step have corrected p-values of 0.05 or less, the verdict follows the shape that fits the
+figures best by least squares. For a trend, the verdict is "rising" or "falling". For a step, the
+verdict is "higher since" or "lower since" a window. If only the difference between the last window
+and the first is significant, the verdict is "changed". A verdict is new if the windows before the
+last window give no verdict in the same direction.
 
 If a window is given (``--since``), only the step at that window is tested, and p-values are
 corrected for all metrics.

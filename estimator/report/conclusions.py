@@ -128,7 +128,7 @@ def _pair(difference: Figure) -> tuple[FigureLabel, ...]:
 
 
 def corrected_differences(estimates: Sequence[Estimated]) -> tuple[Estimated, ...]:
-    """Return estimates with corrected p-values of their differences between groups.
+    """Return the estimates, with corrected p-values for the differences between groups.
 
     ``estimates`` is sorted by metric, then by window.
     """
@@ -142,7 +142,7 @@ def corrected_differences(estimates: Sequence[Estimated]) -> tuple[Estimated, ..
 
 
 def _by_age(estimates: Sequence[MetricEstimate]) -> Iterator[list[int]]:
-    """Yield the positions of all metrics' last windows, then of the windows before, and so on.
+    """Yield the positions of all metrics' last windows, then of the windows before them, and so on.
 
     Open windows come after all closed windows. A report shows an open window first only if no
     window is closed.

@@ -25,7 +25,7 @@ below.
   variances add up.
 * The standard deviation of a sum is at most the sum of the standard deviations (Minkowski). For the
   weighted sum of lasting errors, this gives a standard deviation of at most P over the windows with
-  positive weights, and of at most N over the other windows.
+  positive weights, and of at most N over the windows with negative weights.
 * The variance also contains minus twice the covariance of these two sums of lasting errors. This
   term is at most 2 P N (Cauchy-Schwarz), and also at most 2 O.
 
@@ -350,9 +350,9 @@ def _most_in_ball(least_noise: float, windows: Windows) -> Floats:
     uncertain.
 
     * In each coordinate, the variance is at most the total variance of a report minus the minimum
-      variance of the mechanism's noise. With few reports, this bound is the sharper of the two.
+      variance of the mechanism's noise. With few reports, this bound is the smaller of the two.
     * Summed over all coordinates, the variance is at most the square of the maximum length minus
-      the square of the mean vector's length. This bound is the sharper of the two if the limited
+      the square of the mean vector's length. This bound is the smaller of the two if the limited
       number of rotations causes much of the error.
     """
     total, norm = windows.reports.sum(), windows.width / 2

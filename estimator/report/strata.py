@@ -211,7 +211,7 @@ def effects_of(estimates: Sequence[MetricEstimate], registry: Registry) -> tuple
 
 
 def clearest_effects(effects: Sequence[Effect]) -> list[Effect]:
-    """Return the clearest differences between strata in the last window of each metric.
+    """Return the most significant differences between strata in the last window of each metric.
 
     The result has at most `MOST_EFFECTS` differences per metric.
     """

@@ -136,7 +136,7 @@ class TextChanges:
 
 
 def text_shares(windows: Sequence[MetricEstimate], metric: Metric, statistic: str) -> Windows:
-    """Return named texts' shares by window, with the fresh and lasting parts of their errors.
+    """Return named texts' shares in each window, with the fresh and lasting parts of their errors.
 
     Raise `TypeError` if the metric is not about texts.
     """

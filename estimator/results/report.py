@@ -230,7 +230,7 @@ class Changes(Tested, frozen=True, kw_only=True):
 
     @property
     def verdict(self) -> ChangeVerdict:
-        """The verdict on the figure with the clearest change."""
+        """The verdict on the figure with the most significant change."""
         if self.found:
             return self.found[0].verdict
         return ChangeVerdict.TOO_FEW if self.p_value_corrected is None else ChangeVerdict.NO_CHANGE

@@ -522,4 +522,4 @@ STATISTICS: Final[dict[str, Statistic]] = {
         within=_in_either,
     ),
 }
-"""The statistics of one tally by name, in the order in which every format shows them."""
+"""A mapping from name to statistic, in the order in which every format shows the statistics."""

@@ -61,7 +61,7 @@ quantile.
 
 
 def bisected(holds: Callable[[float], bool], outside: float, inside: float) -> float:
-    """Find the argument at which a condition becomes true, by bisection.
+    """Find by bisection the argument at which a condition becomes true.
 
     The condition ``holds`` is false at ``outside`` and true at ``inside``, and changes exactly once
     between them. The condition is true at the returned argument, which is as near to ``outside`` as
@@ -98,7 +98,7 @@ the two values add up to 1 and change by the same amount, so only one share is c
 
 
 def holm(p_values: Sequence[float], weights: Sequence[float]) -> list[float]:
-    """Return corrected p-values in the given order, by Holm's weighted method (1979, section 4).
+    """Correct p-values by Holm's weighted method (1979, section 4), and keep their order.
 
     Weights must be above 0. The larger the weight, the smaller the correction.
     """

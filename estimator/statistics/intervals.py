@@ -235,7 +235,7 @@ def _lower(count: int, reports: int) -> float:
 
 
 def _clopper_pearson_lower(count: int, reports: int) -> float:
-    """Return Clopper & Pearson's lower end for a small count, by exact sums."""
+    """Return Clopper & Pearson's lower end for a small count, computed from exact sums."""
     if count == 0:
         return 0.0
     return bisected(lambda truth: at_most(count - 1, reports, truth) >= TAIL, count / reports, 0.0)

@@ -250,7 +250,7 @@ def data_of(  # noqa: PLR0913, PLR0917 all that a question shows
     describes all windows together.
 
     Args:
-        windows: the estimates by window. At least one window has reports.
+        windows: the estimates of each window. At least one window has reports.
         positions: the positions of the shown values among all values of the metric.
         calendar: all windows of the same kind.
         shown: the window that is shown first.

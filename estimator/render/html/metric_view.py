@@ -39,8 +39,8 @@ Run = Sequence[tuple[int, Estimate]]
 """The positions and estimates of consecutive windows that all have an estimate."""
 
 MOST_CHANGES = 20
-"""The maximum number of changes in the table of changes. The table contains the clearest changes,
-and JSON contains all changes.
+"""The maximum number of changes in the table of changes. The table contains the most significant
+changes, and JSON contains all changes.
 """
 
 MOST_PLACES: Final = 50_000
@@ -52,7 +52,7 @@ category with more values, a window takes more than 330 bytes.
 """
 
 REPORTS: Final = "Reports"
-"""The label of the number of all reports on a metric."""
+"""The label of a metric's total number of reports."""
 
 NO_TALLY: Final = Headline("", "No tally may be shown yet.")
 
@@ -71,7 +71,7 @@ class MetricView:
             shown.
         joint: the view of a pair of metrics. None for other metrics.
         changes: the label, the unit and the change of every figure that was tested for changes, the
-            clearest change first.
+            most significant change first.
         spark: a small chart of a figure over time. None if fewer than two windows have an estimate.
         data: the data of the charts. None if there is nothing to draw.
 
@@ -153,8 +153,8 @@ def view_of(  # noqa: PLR0913, PLR0917 all that is shown of a question
 
     ``windows`` are the estimates of the metric in chronological order, at least one. ``calendar``
     contains all windows of the same kind on the page. ``effects`` are the differences between
-    public strata, clearest first. ``titles`` contains the title of each metric by name, for the
-    sentences about pairs of metrics.
+    public strata, the most significant first. ``titles`` maps the name of each metric to its title,
+    for the sentences about pairs of metrics.
     """
     shown, positions, changes = highlight.shown, highlight.positions, highlight.changes
     shown = with_titles(shown, titles)

@@ -109,7 +109,7 @@ def _standing(view: MetricView, first: str | None, known: Highlight | None, abse
 
 
 def devices_of(estimates: Sequence[MetricEstimate]) -> list[DevicesTakingPart]:
-    """Return the approximate number of participating devices by window, in chronological order."""
+    """Return the approximate number of participating devices in each window, oldest first."""
     most: dict[str, DevicesTakingPart] = {}
     for estimated in estimates:
         known = estimated.taking_part

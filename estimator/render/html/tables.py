@@ -44,8 +44,8 @@ On a phone and on paper, a table with more columns has stacked cells.
 """
 
 MOST_DIFFERENCES = 20
-"""The maximum number of differences in the table. The table contains the clearest differences, and
-JSON and CSV contain all differences.
+"""The maximum number of differences in the table. The table contains the most significant
+differences, and JSON and CSV contain all differences.
 """
 
 MOST_TEXTS: Final = 200
@@ -77,7 +77,7 @@ class JointView:
             the groups are then among the metric's figures.
         independence: a sentence on whether the two metrics are associated. Empty if the second
             metric is a number.
-        clearest: all comparisons, the clearest first.
+        clearest: all comparisons, the most significant first.
 
     """
 
@@ -164,7 +164,7 @@ def verdict_on(names: tuple[str, str], clearest: Sequence[Figure], unit: Unit) -
     """Return the conclusion on whether groups differ.
 
     ``names`` contains the name of the metric that defines the groups, then the name of the compared
-    metric. ``clearest`` contains all comparisons, the clearest first, in the given unit.
+    metric. ``clearest`` contains all comparisons, the most significant first, in the given unit.
     """
     concluded = conclusion(clearest[0])
     return WordedConclusion(
@@ -298,7 +298,7 @@ def _fakes_table(estimated: MetricEstimate, fakes: Fakes, positions: Sequence[in
 
 
 def effects_table(effects: Sequence[Effect]) -> Extra:
-    """Return the table of pairs of strata, each with the figure that differs most clearly.
+    """Return the table of pairs of strata, each with its most significant difference.
 
     ``effects`` has one entry per pair of strata in one window, in the order of the rows. At least
     one pair is required.

@@ -184,9 +184,9 @@ def verdict_of(metric: Metric, changes: Changes | None, windows: int, untested: 
 
 
 def labeled_changes(changes: Changes | None) -> Sequence[tuple[str, Unit, Figure]]:
-    """Return the label, unit and change of every tested figure, the clearest change first.
+    """Return the label, unit and change of every tested figure, the most significant change first.
 
-    For a changed or perhaps changed figure, the change is the clearest of the tested changes. For
+    For a figure that changed or may have changed, the change is the entry in ``changes.found``. For
     other figures, the change is the difference between the last window and the first.
     """
     if changes is None:

@@ -255,7 +255,7 @@ def _changes_block(changes: Changes, highlight: Highlight, style: Style) -> str:
 
 
 def _chance_words(changes: Changes) -> str:
-    """Return a clause if only the uncorrected p-value is significant, and "" otherwise."""
+    """Return a clause if a p-value is significant only without correction, and "" otherwise."""
     _, clearest = clearest_changes(changes)[0]
     p_value = clearest.p_value
     if changes.verdict is not ChangeVerdict.NO_CHANGE or p_value is None or p_value > SIGNIFICANT:

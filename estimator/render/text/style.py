@@ -64,7 +64,7 @@ ALL_SIGNS: Final = f"±…“”{MINUS}{EIGHTHS}"
 
 @dataclass(frozen=True, slots=True)
 class Style:
-    """The style of a table: its width in columns, and whether colors and non-ASCII are allowed."""
+    """The style of a table: its width in columns, and whether colors and Unicode are allowed."""
 
     width: int = LEAST_WIDTH
     is_colored: bool = False
