@@ -7,7 +7,8 @@ base block {0, 1, 3}, the shifts are {1, 2, 4}, {2, 3, 5} and so on, modulo 7. F
 (FFT) compute sums over all shifts.
 
 In a balanced design, any two values occur together in the same number of blocks. The support count
-of a value is therefore binomial, and yields an unbiased estimate of its share.
+of a value is therefore binomial, and yields an unbiased estimate of the value's share, which is the
+fraction of people with this answer.
 
 The pseudo-random base blocks of a cyclic design are not exactly balanced, so their support counts
 would give biased shares. Instead, least squares solves the linear equations between shares and
@@ -47,7 +48,7 @@ class Shifts:
 
     Attributes:
         inputs: k, the number of inputs.
-        blocks: the real Fourier transforms of the base blocks' indicators, shape (j, k // 2 + 1).
+        blocks: the real Fourier transforms of the j base blocks' 0/1 vectors, shape (j, k // 2 + 1).
     """
 
     inputs: int
@@ -86,7 +87,7 @@ class Shifts:
     def spread(self, shares: Floats, weights: Spectra) -> Floats:
         """Return a weighted sum of the values' shares for each block, shape (..., m).
 
-        ``weights`` is as for `gathered`.
+        ``weights`` has the same form as in `gathered`.
         """
         spectra = np.fft.rfft(shares)[..., np.newaxis, :] * weights.conj()
         return np.fft.irfft(spectra, n=self.inputs).reshape(*shares.shape[:-1], -1)
@@ -102,9 +103,9 @@ class LeastSquares:
     Attributes:
         block: the distribution of the symbols.
         shifts: the sums over the values of a block, and over the blocks that contain a value.
-        weights: the Fourier transforms of the weights of j base blocks, shape (j, k // 2 + 1).
-        mean_squares: the mean squared score of a report for the share of a value v, for each
-            distance (modulo k) from v to the sender's answer, shape (k,).
+        weights: the Fourier transforms of the j base blocks' weights, shape (j, k // 2 + 1).
+        mean_squares: the mean squared score of a report in the estimate of a value's share, shape
+            (k,). The index is the distance (modulo k) between the value and the sender's answer.
         own: the probability that a report's block contains the sender's answer.
         other_least: the smallest probability that the block contains one particular value other
             than the sender's answer.
@@ -203,7 +204,7 @@ class LeastSquares:
 
 
 def cyclic_inverse(channel: CyclicDesign) -> Inverse:
-    """Return the inverse of a cyclic design, by least squares unless blocks have two values."""
+    """Return the inverse of a cyclic design: `Balanced` for blocks of two values, or `LeastSquares`."""
     inputs, size = channel.inputs, channel.block_size
     keep = Fraction(channel.keep_numerator, COIN_SCALE)
     supporting = keep / (channel.base_blocks * size)

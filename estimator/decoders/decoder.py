@@ -27,10 +27,10 @@ REMEMBERED = 16
 """The number of decoders in the cache. Each decoder takes about 30 kB."""
 
 LEAST_NOISE: Final = 6
-"""The minimum variance of the noise in the sum of the scores, on a scale from 0 to 1.
+"""The minimum variance of the noise in the sum of the scores, if answers are scaled to 0..1.
 
-With less noise, the estimated mean is not nearly normally distributed. A few people at an end of
-the range may then affect the mean more than the noise does. A tally may contain none of these
+With less noise, a normal distribution approximates the estimated mean poorly. A few people at an
+end of the range may then affect the mean more than the noise does. A tally may contain none of these
 people. The skewness of a sum with noise of variance v is at most 2 / sqrt(27 v). With v = 6, normal
 intervals contained the true value at least 93% of the time in the worst measured case.
 """
@@ -38,7 +38,7 @@ intervals contained the true value at least 93% of the time in the worst measure
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Squares:
-    """The mean squared score of a report, for the share of each value.
+    """The mean squared score of a report in the estimate of each value's share.
 
     Arrays have shape (inputs,), or (1,) if the mean squares are the same for all values.
 
@@ -76,7 +76,7 @@ class Squares:
         return self.metrics * float((self.own * share + self.other * (1 - share) - share**2).max())
 
     def variance(self, share: float) -> float:
-        """Return the largest variance of one report's estimate of a share with this true value."""
+        """Return the largest variance of a share estimated from one report, given the true share."""
         return self.metrics * float((self.own * share + self.other * (1 - share) - share**2).max())
 
 
@@ -161,7 +161,7 @@ class Decoder:
 
     The mean score of all reports is an unbiased estimate of the mean answer.
 
-    Answers are scaled to the range from 0 to 1. The inputs are the points of an even grid.
+    Answers are scaled to the range from 0 to 1. The inputs are the points of an evenly spaced grid.
 
     Attributes:
         scores: the score of each symbol, shape (symbols,).

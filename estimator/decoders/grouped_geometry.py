@@ -1,8 +1,9 @@
-"""The inverse of grouped geometry, for one group: which cells the reports of texts support.
+"""The inverse of grouped geometry for one group, from the reports that support each cell.
 
-The cells and the reports are points of a geometry. A report supports the cells that are orthogonal
-to its point. A report supports a cell of the sender's texts with probability p, and any other cell
-with a lower probability q (`client_sdk.protocol.mechanisms.grouped_geometry`). The number of
+The group's public hash function maps each text to a cell. The cells and the reports are points of a
+projective geometry. A report supports the cells that are orthogonal to its point. A report supports
+a cell of the sender's texts with probability p, and any other cell with a lower probability q
+(`client_sdk.protocol.mechanisms.grouped_geometry`). The number of
 reports that support a cell is therefore binomial, as in the module `support`. If an answer is a
 list, the shares of all cells do not add up to 1.
 """
@@ -26,12 +27,12 @@ from estimator.statistics.arrays import Counts
 
 @dataclass(frozen=True, slots=True)
 class CellSupport:
-    """The probabilities that a report of a group supports cells, and the sums over cells.
+    """The probabilities that a report supports cells, and the cells that each report supports.
 
     Attributes:
         support: the probability p for a cell of the sender's texts, and q for any other cell.
         incidence: the cells that each report supports.
-        points: K, the number of cells, including the dummies that fill up lists.
+        points: K, the number of cells, including the dummies that pad short lists.
         dummies: the number of dummies, which are the last cells.
         supported: the number of cells that each report supports.
     """

@@ -144,7 +144,7 @@ INVERSIONS: Final[Mapping[str, Inversion]] = {
 def inversion_of(channel: Channel) -> Inversion:
     """Return the row of a channel's mechanism in `INVERSIONS`.
 
-    For permanent answers, this is the row of the mechanism of the second step.
+    For a channel with permanent answers, the result is the row of the second step's mechanism.
     """
     return INVERSIONS.get(channel.last_step.name, Inversion())
 
@@ -191,11 +191,12 @@ def extreme_of(channel: Channel) -> float:
     """Return the probability that a report causes the full privacy loss that epsilon allows.
 
     Such a report multiplies an observer's odds of the true answer against another answer by
-    e**epsilon. The result is the largest such probability over all pairs of answers. If answers are
-    sets, the true answer is assumed to contain as many members as possible that the same symbol
-    favors. The result is then the probability for a single member, times (1 - 1 / r) / (1 - 1 /
-    e**epsilon). Here, r is the largest ratio of a symbol's probabilities, given one or another
-    member.
+    e**epsilon. The result is the largest such probability over all pairs of answers.
+
+    If answers are sets, the computation assumes that one symbol favors as many members of the true
+    answer as possible. The result is then the probability for a single member, multiplied by
+    (1 - 1 / r) / (1 - 1 / e**epsilon). Here, r is the largest ratio of a symbol's probabilities for
+    two different members.
     """
     row, step = inversion_of(channel), channel.last_step
     if row.parts is None:

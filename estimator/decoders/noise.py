@@ -5,9 +5,9 @@ position. Gaussian noise is symmetric and never clipped, so the expected score i
 position of the input.
 
 With Laplace noise, a position beyond an end of the range is clipped to this end. The probability of
-the noise falls by a factor f with each position (Ghosh, Roughgarden & Sundararajan 2012). Without
-clipping, these positions would lie f / (1 - f) beyond the end on average. The scores of both ends
-are moved outward by this distance, which makes the scores unbiased. The rounding of probabilities
+the noise falls by a factor f per grid step (Ghosh, Roughgarden & Sundararajan 2012). Before
+clipping, the positions that are reported as an end lie f / (1 - f) steps beyond the end on average.
+The scores of both ends are moved outward by this distance, which makes the scores unbiased. The rounding of probabilities
 to integer weights shifts the expectation by less than one part in 2**32.
 """
 

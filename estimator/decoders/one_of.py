@@ -1,8 +1,8 @@
 """The inverse of the mechanism one-of, for devices that answer one of m yes/no questions.
 
 For instance, the questions are whether each of m values belongs to a set. The device draws a
-question at random. The share of yes for a question is estimated only from the reports about the
-same question.
+question at random. The share of people who answer 'yes' to a question is estimated only from the
+reports about the same question.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from estimator.statistics.arrays import Counts, Floats, Reports
 
 @dataclass(frozen=True, slots=True)
 class OneOfShares:
-    """The `Inverse` for m yes/no questions. Input i stands for yes to question i.
+    """The `Inverse` for m yes/no questions. Input i is the answer 'yes' to question i.
 
     Attributes:
         metrics: m, the number of questions.
@@ -30,7 +30,7 @@ class OneOfShares:
     support: Support
 
     def shares(self, counts: Counts, reports: Reports) -> Floats:  # noqa: ARG002 each question has its own number
-        """Return the unbiased estimate of the share of yes to each question, shape (..., m).
+        """Return the unbiased estimate of each question's share of 'yes' answers, shape (..., m).
 
         A question without reports has the estimate 0.5.
         """
@@ -55,7 +55,7 @@ class OneOfShares:
         return np.outer(weights, [of_no, of_yes]).ravel()
 
     def squares(self, inputs: int) -> Squares:
-        """Return a report's mean squared score for the share of yes to the reported question."""
+        """Return a report's mean squared score in the estimate of one question's share of 'yes'."""
         return replace(self.support.squares(inputs), metrics=self.metrics)
 
     def extremes(self) -> tuple[Floats, Floats]:
@@ -64,22 +64,22 @@ class OneOfShares:
         return np.array([of_no]), np.array([of_yes])
 
     def symbol_law(self, shares: Floats) -> Floats:
-        """Return the probability of each symbol, shape (..., 2 m), for given shares of yes."""
+        """Return the probability of each symbol, shape (..., 2 m), for given shares of 'yes'."""
         yes = float(self.support.other) + float(self.support.own - self.support.other) * shares
         law: Floats = np.stack([1 - yes, yes], axis=-1).reshape(*shares.shape[:-1], -1) / self.metrics
         return law
 
     def expectations(self, scores: Floats) -> Floats:
-        """Return the expected score of a report from a device that says yes to one question only.
+        """Return the expected score of a report from a device with only one 'yes', shape (..., m).
 
-        There is one result for each of the m questions, shape (..., m).
+        There is one result for each of the m questions to which this 'yes' can belong.
         """
         expected: Floats = scores @ self.symbol_law(np.eye(self.metrics)).T
         return expected
 
     @property
     def _scores(self) -> tuple[float, float]:
-        """The scores of a reported no and of a reported yes, for the share of yes to the question.
+        """The scores of a reported 'no' and of a reported 'yes' in the estimate of the share of 'yes'.
 
         Only one in m reports is about a given question, so the scores for a single question are
         multiplied by m.

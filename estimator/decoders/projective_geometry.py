@@ -31,8 +31,8 @@ class Orthogonality:
     Attributes:
         inputs: k, the number of inputs, which are the first k points.
         prime: q, the modulus of the vector space.
-        firsts: for m from 0 to t, the index of the first point with m coordinates after its leading
-            1.
+        firsts: for m from 0 to t - 1, the index of the first point with m coordinates after its
+            leading 1. The last entry is the number of points.
         multiples: for each point w of PG(t-2, q) (row) and each m from 0 to q - 1 (column), the
             vector m w as an integer. The coordinates are the digits to the base q.
     """
@@ -74,12 +74,13 @@ class Orthogonality:
         previous round, and (1, u), for any vector u. Vectors are orthogonal if their product is 0
         modulo q.
 
-        * The sum over the orthogonal points (0, u) is known from the previous round.
-        * The sum over the orthogonal points (1, u) depends only on the product of u and w. A point
-          (0, w) needs the product 0, and a point (1, m w) needs -1/m.
+        * For a point (0, w) or (1, m w), the sum over the orthogonal points that begin with 0 is known
+          from the previous round.
+        * The point (0, w) is orthogonal to (1, u) if the product of u and w is 0. The point (1, m w)
+          is orthogonal to (1, u) if this product is -1/m.
         * For each w, the scores' Fourier transform is taken at the multiples of w. An inverse
           transform gives the sums over all u with the same product.
-        * The point (1, 0) is orthogonal to all points (0, u), and to no point (1, u).
+        * The point (1, 0) is orthogonal to all points that begin with 0, and to no point (1, u).
         """
         prime = self.prime
         to_be_orthogonal = [-pow(factor, -1, prime) % prime for factor in range(1, prime)]

@@ -134,9 +134,11 @@ def _orthogonal(channel: ProjectiveGeometry) -> SymbolOf:
 
 
 def powers_and_firsts(prime: int, dimension: int) -> tuple[Counts, Counts]:
-    """Return, for m up to t, q**m and the first point with m coordinates after its leading 1.
+    """Return two arrays, each with an entry for every m from 0 to ``dimension``.
 
-    The prime is q, and the dimension is t. Points are returned as indices.
+    * the power ``prime`` ** m
+    * the index of the first point with m coordinates after its leading 1. The last entry is the
+      number of points.
     """
     powers = np.array([prime**digits for digits in range(dimension + 1)], dtype=np.int64)
     return powers, (powers - 1) // (prime - 1)
@@ -257,8 +259,8 @@ def by_table(channel: Channel) -> Sampler:
 def by_metric(channel: OneOf) -> Sampler:
     """Return a sampler for devices that each answer one of m yes/no questions.
 
-    The sampler takes the number of devices with a true no and with a true yes for each question,
-    shape (2 m,). Each device is counted only in the numbers of the question that it answers.
+    For each question, the sampler takes the number of devices with the true answer 'no' and the
+    number with the true answer 'yes', shape (2 m,). Each device is counted only for the question that it answers.
     """
     lie = float(1 - Fraction(channel.keep_numerator, COIN_SCALE))
 

@@ -1,4 +1,4 @@
-"""The decoder and the symbol distribution of the mechanism square-wave, in O(k) steps.
+"""The decoder and the symbol distribution of the mechanism square-wave, in linear time.
 
 A device with input x prefers the symbols x to x + width - 1. The expected symbol is therefore a
 linear function of the input. A suitable linear function of the symbol is thus an unbiased score for

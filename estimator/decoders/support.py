@@ -102,7 +102,7 @@ class Support:
         return Squares(inputs, own, other, other, (p, q))
 
     def extremes(self) -> tuple[Floats, Floats]:
-        """Return the score of a report without support for a value, and the score with support.
+        """Return the score of a report that does not support a value, and of a report that does.
 
         Each array has shape (1,), because all values have the same scores.
         """
@@ -235,8 +235,8 @@ def _sum(values: Numbers) -> Numbers:
 def binary_support(channel: Channel) -> Support:
     """Return the probability p of reporting the true answer, and q = 1 - p of reporting the other.
 
-    At epsilon = ln 3, the share of true yes P_A is estimated from the share of reported yes P_B as
-    P_A = 2 * P_B - 1/2 (Warner 1965; Dwork & Roth 2014, section 3.2).
+    At epsilon = ln 3, the share P_A of the true answer 'yes' is estimated from the share P_B of the
+    reported answer 'yes' as P_A = 2 * P_B - 1/2 (Warner 1965; Dwork & Roth 2014, section 3.2).
     """
     return Support(own=channel.probability(1, given=1), other=channel.probability(1, given=0))
 

@@ -1,4 +1,4 @@
-"""The tails of the distribution of errors in texts' shares, when many texts are tested together.
+"""The tails of the errors of texts' estimated shares, when many texts are tested together.
 
 The estimated share of a text is a linear function of the number of reports that support the text's
 cells. This number is binomial (`estimator.discovery.texts`). If many texts are tested together, a
@@ -7,7 +7,7 @@ distribution can have heavier tails than a normal distribution.
 
 This module computes factors for widening the errors. A factor is the distance from an estimate to
 its exact limit (Clopper & Pearson 1934), divided by the distance to its normal limit. Both limits
-use the small error probability of one of many tests. With fewer tests, the limits are closer to the
+use the small error probability that each of the many tests is allowed. With fewer tests, the limits are closer to the
 estimate, and the ratio is smaller, because skewness matters less.
 """
 

@@ -14,9 +14,8 @@ texts in a list also biases the estimates of all other cells, on average by the 
 A *dummy* is a cell that fills up short lists. Let k be the number of a group's cells that are not
 dummies and contain no *other* listed text. One of these cells is the text's own. Let s be the share
 of the text's cell, and R the total share of the k cells. R is known, because the shares of all
-cells have a fixed sum. On average, the share of the text's cell exceeds the shares of the other k -
-1 cells by the share f of the text. The estimate of f is thus s - (R - s) / (k - 1) = (k s - R) / (k
-- 1).
+cells have a fixed sum. On average, s exceeds the share of each of the other k - 1 cells by the
+share f of the text. The estimate of f is thus s - (R - s) / (k - 1) = (k s - R) / (k - 1).
 
 If an answer is one text, this estimate is unbiased. In a list of up to m texts, two texts in the
 same cell count once. The relative error of f is then at most m divided by the number of cells.
@@ -58,7 +57,7 @@ class Texts:
             group can confirm. ``shares`` contains an unclear text only if an analyst requested the
             text and at least one group can confirm the text.
         candidates: the number of tested texts.
-        certain: the number of texts that are proved to occur, with a joint confidence of 95%.
+        certain: the number of texts that at least one person has, with a joint confidence of 95%.
         sharing: the requested texts that share a cell with another requested text in some group.
     """
 
@@ -229,14 +228,14 @@ class Confirmation:
         """Return a confirmation in which no candidate uses a cell that it shares with ``others``.
 
         Args:
-            others: for each candidate, whether no other candidate may use the cells of this
-                candidate, shape (candidates,).
+            others: whether each candidate's cells are left out for all other candidates, shape
+                (candidates,).
         """
         alone = [np.bincount(cells[others], minlength=self.tables.law.cells)[cells] == others for cells in self.cells.T]
         return replace(self, received=self.received & np.column_stack(alone), listed=others)
 
     def alone(self) -> NDArray[np.bool_]:
-        """Return whether each candidate shares none of its used cells, shape (candidates,)."""
+        """Return, for each candidate, whether it is alone in its cells in all groups used for it."""
         alone = np.ones(len(self.cells), dtype=bool)
         for cells, received in zip(self.cells.T, self.received.T, strict=True):
             alone &= (np.bincount(cells, minlength=self.tables.law.cells)[cells] == 1) | ~received
@@ -296,7 +295,7 @@ class Confirmation:
         return RestOfCells(np.array(law.cells), law.total - of_dummies.sum(), np.sqrt((errors**2).sum()))
 
     def exist(self) -> NDArray[np.bool_]:
-        """Return whether each candidate has a share significantly above 0.
+        """Return, for each candidate, whether its share is significantly above 0.
 
         If nobody has a candidate's text, the candidate's entry is true with a probability of at
         most the candidate's risk.
@@ -308,7 +307,7 @@ class Confirmation:
         return exist
 
     def disagree(self, examined: NDArray[np.bool_]) -> NDArray[np.bool_]:
-        """Return whether the groups contradict each other about each candidate.
+        """Return, for each candidate, whether the groups contradict each other about its share.
 
         Args:
             examined: whether each candidate is examined, shape (candidates,). The result is False
