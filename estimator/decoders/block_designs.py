@@ -48,7 +48,8 @@ class Shifts:
 
     Attributes:
         inputs: k, the number of inputs.
-        blocks: the real Fourier transforms of the j base blocks' 0/1 vectors, shape (j, k // 2 + 1).
+        blocks: the real Fourier transforms of the 0/1 vectors of j base blocks, shape
+            (j, k // 2 + 1).
     """
 
     inputs: int
@@ -204,7 +205,7 @@ class LeastSquares:
 
 
 def cyclic_inverse(channel: CyclicDesign) -> Inverse:
-    """Return the inverse of a cyclic design: `Balanced` for blocks of two values, or `LeastSquares`."""
+    """Return the inverse of a cyclic design. Blocks of two values need no least squares."""
     inputs, size = channel.inputs, channel.block_size
     keep = Fraction(channel.keep_numerator, COIN_SCALE)
     supporting = keep / (channel.base_blocks * size)

@@ -30,9 +30,9 @@ LEAST_NOISE: Final = 6
 """The minimum variance of the noise in the sum of the scores, if answers are scaled to 0..1.
 
 With less noise, a normal distribution approximates the estimated mean poorly. A few people at an
-end of the range may then affect the mean more than the noise does. A tally may contain none of these
-people. The skewness of a sum with noise of variance v is at most 2 / sqrt(27 v). With v = 6, normal
-intervals contained the true value at least 93% of the time in the worst measured case.
+end of the range may then affect the mean more than the noise does. A tally may contain none of
+these people. The skewness of a sum with noise of variance v is at most 2 / sqrt(27 v). With v = 6,
+normal intervals contained the true value at least 93% of the time in the worst measured case.
 """
 
 
@@ -76,7 +76,7 @@ class Squares:
         return self.metrics * float((self.own * share + self.other * (1 - share) - share**2).max())
 
     def variance(self, share: float) -> float:
-        """Return the largest variance of a share estimated from one report, given the true share."""
+        """Return the largest variance of an estimate from one report, given the true share."""
         return self.metrics * float((self.own * share + self.other * (1 - share) - share**2).max())
 
 

@@ -3,9 +3,9 @@
 The group's public hash function maps each text to a cell. The cells and the reports are points of a
 projective geometry. A report supports the cells that are orthogonal to its point. A report supports
 a cell of the sender's texts with probability p, and any other cell with a lower probability q
-(`client_sdk.protocol.mechanisms.grouped_geometry`). The number of
-reports that support a cell is therefore binomial, as in the module `support`. If an answer is a
-list, the shares of all cells do not add up to 1.
+(`client_sdk.protocol.mechanisms.grouped_geometry`). The number of reports that support a cell is
+therefore binomial, as in the module `support`. If an answer is a list, the shares of all cells do
+not add up to 1.
 """
 
 from __future__ import annotations

@@ -7,8 +7,8 @@ position of the input.
 With Laplace noise, a position beyond an end of the range is clipped to this end. The probability of
 the noise falls by a factor f per grid step (Ghosh, Roughgarden & Sundararajan 2012). Before
 clipping, the positions that are reported as an end lie f / (1 - f) steps beyond the end on average.
-The scores of both ends are moved outward by this distance, which makes the scores unbiased. The rounding of probabilities
-to integer weights shifts the expectation by less than one part in 2**32.
+The scores of both ends are moved outward by this distance, which makes the scores unbiased. The
+rounding of probabilities to integer weights shifts the expectation by less than one part in 2**32.
 """
 
 from __future__ import annotations

@@ -79,7 +79,7 @@ class OneOfShares:
 
     @property
     def _scores(self) -> tuple[float, float]:
-        """The scores of a reported 'no' and of a reported 'yes' in the estimate of the share of 'yes'.
+        """The scores of a reported 'no' and a reported 'yes' in the estimate of the share of 'yes'.
 
         Only one in m reports is about a given question, so the scores for a single question are
         multiplied by m.

@@ -74,10 +74,10 @@ class Orthogonality:
         previous round, and (1, u), for any vector u. Vectors are orthogonal if their product is 0
         modulo q.
 
-        * For a point (0, w) or (1, m w), the sum over the orthogonal points that begin with 0 is known
-          from the previous round.
-        * The point (0, w) is orthogonal to (1, u) if the product of u and w is 0. The point (1, m w)
-          is orthogonal to (1, u) if this product is -1/m.
+        * For a point (0, w) or (1, m w), the sum over the orthogonal points that begin with 0 is
+          known from the previous round.
+        * The point (0, w) is orthogonal to (1, u) if the product of u and w is 0. The point
+          (1, m w) is orthogonal to (1, u) if this product is -1/m.
         * For each w, the scores' Fourier transform is taken at the multiples of w. An inverse
           transform gives the sums over all u with the same product.
         * The point (1, 0) is orthogonal to all points that begin with 0, and to no point (1, u).

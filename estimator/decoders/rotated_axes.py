@@ -4,11 +4,11 @@ A device rotates its vector by one of B public random rotations, and reports one
 axes, with a sign. The device prefers the s axes with the largest coordinates of the rotated vector.
 These axes are called favored.
 
-The reported axes of each rotation are counted first. Each rotation is then reversed once, instead of
-once per report. The mean of the axes has the direction of the mean
-vector, but is shorter by a factor: the gain. The gain is computed for a uniform random rotation.
-The actual rotations consist of three rounds of signs and transforms, and their gain differs from
-this result by less than 0.1% (docs/research/vectors.md).
+The reported axes of each rotation are counted first. Each rotation is then reversed once, instead
+of once per report. The mean of the axes has the direction of the mean vector, but is shorter by a
+factor: the gain. The gain is computed for a uniform random rotation. The actual rotations consist
+of three rounds of signs and transforms, and their gain differs from this result by less than 0.1%
+(docs/research/vectors.md).
 """
 
 from __future__ import annotations

@@ -260,7 +260,8 @@ def by_metric(channel: OneOf) -> Sampler:
     """Return a sampler for devices that each answer one of m yes/no questions.
 
     For each question, the sampler takes the number of devices with the true answer 'no' and the
-    number with the true answer 'yes', shape (2 m,). Each device is counted only for the question that it answers.
+    number with the true answer 'yes', shape (2 m,). Each device is counted only for the question
+    that it answers.
     """
     lie = float(1 - Fraction(channel.keep_numerator, COIN_SCALE))
 

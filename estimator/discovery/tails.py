@@ -7,8 +7,8 @@ distribution can have heavier tails than a normal distribution.
 
 This module computes factors for widening the errors. A factor is the distance from an estimate to
 its exact limit (Clopper & Pearson 1934), divided by the distance to its normal limit. Both limits
-use the small error probability that each of the many tests is allowed. With fewer tests, the limits are closer to the
-estimate, and the ratio is smaller, because skewness matters less.
+use the small error probability that each of the many tests is allowed. With fewer tests, the limits
+are closer to the estimate, and the ratio is smaller, because skewness matters less.
 """
 
 from __future__ import annotations

@@ -235,7 +235,7 @@ class Confirmation:
         return replace(self, received=self.received & np.column_stack(alone), listed=others)
 
     def alone(self) -> NDArray[np.bool_]:
-        """Return, for each candidate, whether it is alone in its cells in all groups used for it."""
+        """Return, for each candidate, whether it shares none of its used cells."""
         alone = np.ones(len(self.cells), dtype=bool)
         for cells, received in zip(self.cells.T, self.received.T, strict=True):
             alone &= (np.bincount(cells, minlength=self.tables.law.cells)[cells] == 1) | ~received
