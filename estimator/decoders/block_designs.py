@@ -124,7 +124,7 @@ class LeastSquares:
 
     @classmethod
     def from_block(cls, channel: CyclicDesign, block: Block, own: float) -> LeastSquares:
-        """Compute the weights of a channel, and the mean squared scores."""
+        """Compute the weights and the mean squared scores for a channel."""
         shifts = Shifts.from_channel(channel)
         inputs, blocks, gap = channel.inputs, shifts.blocks, block.supporting - block.others
         powers = (np.abs(blocks) ** 2).sum(axis=0)
@@ -182,7 +182,7 @@ class LeastSquares:
         return self.shifts.spread(weights, self.weights)
 
     def squares(self, inputs: int) -> Squares:
-        """Return a report's mean squared scores: for the sender's value, and for other values."""
+        """Return a report's mean squared scores for the sender's value and for other values."""
         own, others = self.mean_squares[:1], self.mean_squares[1:]
         enough = max(EXACT_BELOW, math.ceil(FEW / self.other_least))
         return Squares(inputs, own, others.max(keepdims=True), others.mean(keepdims=True), least_reports=enough)
@@ -226,7 +226,7 @@ def cyclic_extreme(channel: CyclicDesign) -> float:
 
 
 def _apart(channel: CyclicDesign) -> float:
-    """Return the largest fraction of one answer's blocks that do not contain a second answer."""
+    """For any two answers, return the largest fraction of the first's blocks without the second."""
     if channel.block_size == PAIR:
         return 1 - 1 / (channel.inputs - 1)
     indicators = np.zeros((channel.base_blocks, channel.inputs))

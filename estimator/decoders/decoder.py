@@ -24,7 +24,7 @@ from estimator.statistics.arrays import Counts, Floats, Reports
 from estimator.statistics.confidence import EXACT_BELOW
 
 REMEMBERED = 16
-"""The number of decoders in the cache. Each decoder takes about 30 kB."""
+"""The maximum number of decoders in the cache. Each decoder takes about 30 kB."""
 
 LEAST_NOISE: Final = 6
 """The minimum variance of the noise in the sum of the scores, if answers are scaled to 0..1.
@@ -146,7 +146,7 @@ class Inverse(ChannelLaw, Protocol):
         """Return each symbol's score in the estimate of a weighted sum of shares, shape (m,)."""
 
     def squares(self, inputs: int) -> Squares:
-        """Return a report's mean squared scores: for the sender's value, and for other values."""
+        """Return a report's mean squared scores for the sender's value and for other values."""
 
     def extremes(self) -> tuple[Floats, Floats]:
         """Return the smallest and the largest score of any symbol, for each share.

@@ -81,7 +81,7 @@ class TableInverse:
         return summed
 
     def squares(self, inputs: int) -> Squares:
-        """Return a report's mean squared scores: for the sender's value, and for other values."""
+        """Return a report's mean squared scores for the sender's value and for other values."""
         own = np.diagonal(self.mean_squares)
         others = self.mean_squares - np.diag(own)
         return Squares(inputs, own, others.max(axis=0), others.sum(axis=0) / (inputs - 1))

@@ -63,7 +63,7 @@ class CellSupport:
         """The sum of the estimated shares of all K cells. Every tally has the same sum.
 
         The sum is 1 if an answer is one text. If an answer is a list, the sum is below the number
-        of cells of the list. The reason is that some cells outside the list, namely those on a line
+        of cells in the list. The reason is that some cells outside the list, namely those on a line
         with two cells of the list, get estimates that are too small.
         """
         return float(self.support.slope * self.supported + self.support.intercept * self.points)

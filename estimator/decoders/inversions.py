@@ -31,7 +31,7 @@ from estimator.decoders.decoder import ChannelLaw, Decoder, Inverse
 from estimator.decoders.sampling import Blocks, Sampler
 
 REMEMBERED: Final = 16
-"""The number of inverses in the cache. A large inverse takes tens of megabytes."""
+"""The maximum number of inverses in the cache. A large inverse takes tens of megabytes."""
 
 
 def _everything(_: Channel) -> float:

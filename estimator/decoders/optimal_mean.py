@@ -140,8 +140,8 @@ def _fixed(channel: OptimalMean) -> list[Fraction]:
 def _free(channel: OptimalMean) -> Floats:
     """Return the effect of each free number on each height, shape (symbols, numbers).
 
-    A number is added to the heights of one chain, and subtracted from the heights of the mirrored
-    chain. Heights then stay unbiased and symmetric.
+    Each free number is added to the heights of one chain, and subtracted from the heights of the
+    mirrored chain. Heights then stay unbiased and symmetric.
     """
     columns = []
     for chain in _chains(channel):

@@ -99,7 +99,7 @@ class PairShares:
         return self.balanced.contrast(weights)
 
     def squares(self, inputs: int) -> Squares:
-        """Return a report's mean squared scores: for the sender's value, and for other values."""
+        """Return a report's mean squared scores for the sender's value and for other values."""
         return self.balanced.squares(inputs)
 
     def extremes(self) -> tuple[Floats, Floats]:

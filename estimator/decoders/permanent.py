@@ -69,7 +69,7 @@ class TwoStep:
         return summed
 
     def squares(self, inputs: int) -> Squares:
-        """Return a report's mean squared scores: for the sender's value, and for other values."""
+        """Return a report's mean squared scores for the sender's value and for other values."""
         second = self.second.squares(inputs)
         others = inputs - 1
         everything = second.own + others * second.average

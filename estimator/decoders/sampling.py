@@ -211,7 +211,7 @@ def level_by_level(channel: Hierarchical, sampler_of: Callable[[Channel], Sample
 
 
 def by_bands(channel: OptimalMean) -> Sampler:
-    """Return a sampler that draws a band for each device, then each band's symbols."""
+    """Return a sampler that draws a band (see `optimal_mean`) for each device, then the symbols."""
     of_bands = [
         np.array([float(channel.probability(symbol, knot)) for symbol in range(channel.symbols)])
         for knot in channel.knots

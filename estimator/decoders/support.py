@@ -29,7 +29,7 @@ FEW_SYMBOLS = 2**8
 """The maximum number of symbols for counting support with a table."""
 
 REMEMBERED = 16
-"""The number of tables in the cache."""
+"""The maximum number of tables in the cache."""
 
 
 Numbers = TypeVar("Numbers", Floats, Counts)
@@ -95,7 +95,7 @@ class Support:
         return summed
 
     def squares(self, inputs: int) -> Squares:
-        """Return a report's mean squared scores: for the sender's value, and for other values."""
+        """Return a report's mean squared scores for the sender's value and for other values."""
         p, q = float(self.own), float(self.other)
         most, least = float(self.slope + self.intercept) ** 2, float(self.intercept) ** 2
         own, other = (np.array([chance * most + (1 - chance) * least]) for chance in (p, q))
@@ -194,7 +194,7 @@ class Balanced:
         return summed
 
     def squares(self, inputs: int) -> Squares:
-        """Return a report's mean squared scores: for the sender's value, and for other values."""
+        """Return a report's mean squared scores for the sender's value and for other values."""
         return self.support.squares(inputs)
 
     def extremes(self) -> tuple[Floats, Floats]:

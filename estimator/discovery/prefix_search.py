@@ -38,8 +38,9 @@ from estimator.statistics.arrays import Counts, Floats
 from estimator.statistics.confidence import tail_of
 
 SURVIVORS: Final = 1024
-"""The number of prefixes that survive a level. With more survivors, the search would find hardly
-any additional texts.
+"""The maximum number of prefixes that survive a level.
+
+With more survivors, the search would find hardly any additional texts.
 """
 
 CANDIDATES: Final = 128
@@ -69,7 +70,7 @@ common texts.
 """
 
 AT_ONCE: Final = 256
-"""The number of prefixes in a batch. With this number, arrays take a few megabytes."""
+"""The maximum number of prefixes in a batch. With this number, arrays take a few megabytes."""
 
 _FIELDS: Final = 4
 """The number of fields of a survivor in `_survivors`.
@@ -192,9 +193,9 @@ class _Level(NamedTuple):
         return self.kind.groups(self.tables.law.points)[self.place]
 
     def continuations(self) -> Iterator[tuple[Counts, Continuations]]:
-        """Yield the indices of prefixes in batches.
+        """Yield batches of prefixes, each with the continuations that its prefixes share.
 
-        All prefixes in a batch have the same continuations.
+        The prefixes of a batch are given by their indices.
         """
         begun_bits = self.known % self.kind.letter_bits
         begun = self.prefixes.numbers.bits(self.kind.bits - self.known, begun_bits)
