@@ -89,8 +89,8 @@ class Power:
     def chance_to_see(self, share: float, letters: int, reports: float) -> float:
         """Return the probability that the interval of a text's share lies above 0.
 
-        An analyst requests the text, so no search is needed. The arguments have
-        the same meaning as in `chance_to_find`.
+        An analyst requests the text, so no search is needed. The arguments have the same
+        meaning as in `chance_to_find`.
         """
         bits = min(self._domain.bits, (letters + 1) * self._domain.letter_bits)
         weight = sum(group.weight for group in self._groups if group.bits >= bits)
