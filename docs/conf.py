@@ -1,7 +1,7 @@
 """The Sphinx configuration of the site that ``make docs`` builds into build/docs.
 
-A comment such as ``<!-- make docs: commands -->`` is replaced by text that is generated from the
-code. Pages without such comments are also complete when they are read in the repository.
+A line with a comment such as ``<!-- make docs: commands -->`` is replaced by text that is generated
+from the code. Pages without such comments are also complete when they are read in the repository.
 """
 
 from __future__ import annotations
@@ -65,11 +65,11 @@ pygments_style = "a11y-high-contrast-light"
 pygments_dark_style = "a11y-high-contrast-dark"
 
 CAPTION: Final = re.compile(r'<p class="caption"[^>]*><span class="caption-text">(.*?)</span></p>')
-PART: Final = re.compile(r"<!-- make docs: (.+) -->\n")
+PART: Final = re.compile(r"^.*<!-- make docs: (.+) -->\n", re.MULTILINE)
 
 
 def fill_in(_: Sphinx, __: str, source: list[str]) -> None:
-    """Replace the comments ``<!-- make docs: … -->`` of a page by text from the code."""
+    """Replace each line that has a comment ``<!-- make docs: … -->`` by text from the code."""
     source[0] = PART.sub(lambda match: PARTS[match[1]](), source[0])
 
 

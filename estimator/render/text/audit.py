@@ -24,18 +24,18 @@ HALF: Final = 12
 
 PAIR: Final = 2 * HALF + len(" | ")
 
-HEADING: Final = f"  {'metric':{VALUE_WIDTH}} {'answers':{PAIR}} {'claimed':>8} {'proved':>7} {'used':>4} {'excess':>7}"
+HEADING: Final = f"  {'metric':{VALUE_WIDTH}} {'answers':{PAIR}} {'claimed':>8} {'at least':>8} {'used':>4} {'excess':>7}"
 
 FOOTNOTES: Final = f"""\
 claimed: the sum of the epsilons of all reports that differ. A row on several
 windows contains as many reports as the lifetime ceiling pays for. For permanent
 answers that never change, the claim is their permanent epsilon.
-proved: a lower bound on the true epsilon. The probability that any row is wrong
-is at most {FALSE_ACCUSATION:.0e}. *: the bound is above the claim, which is refuted.
+at least: a lower bound on the true epsilon. The probability that any row is
+wrong is at most {FALSE_ACCUSATION:.0e}. *: the bound is above the claim, which is refuted.
 used: a lower bound on the part of the claimed epsilon that is really used.
 excess: if the true epsilon exceeded the claim by this much, the audit would
 refute the claim about half the time. none: n is too small to refute the claim.
-The true epsilon may be larger than proved: no audit can confirm a claim.
+The true epsilon may be larger than this bound: no audit can confirm a claim.
 """
 
 MOST_WRITTEN_OUT: Final = 10**7
@@ -46,9 +46,10 @@ PROOF_HEADING: Final = (
 )
 
 PROOF_FOOTNOTES: Final = """\
-as claimed: every symbol has its declared probability; epsilon and delta
-(claimed | proved, unless 0) match the law to the last digit; and all paths use
-the same number of coins. claimed: rounded up to 1e-9; proved: to 1e-14.
+as claimed: every symbol (possible report) has its declared probability; epsilon
+and delta (claimed | proved, unless 0) match the law to the last digit; and all
+paths use the same number of coins. claimed: rounded up to 1e-9; proved: to
+1e-14.
 used: the part of the claimed epsilon that the most distinguishable pair of
 answers uses. If it is below 100.0%, the rest is charged but not used.
 sample: only some of many inputs were run. Because the mechanism is symmetric,
@@ -129,7 +130,7 @@ def _block(horizon: str, findings: list[Finding], style: Style) -> Iterator[str]
         pair = " | ".join(style.cut(name, HALF) for name in finding.answers)
         excess = "none" if finding.detectable_excess is None else f"{finding.detectable_excess:.3f}"
         used = f"{math.floor(100 * finding.used)}%"
-        numbers = f"{finding.claimed_epsilon:8.4f} {finding.proved_epsilon:7.4f} {used:>4} {excess:>7}"
+        numbers = f"{finding.claimed_epsilon:8.4f} {finding.proved_epsilon:8.4f} {used:>4} {excess:>7}"
         named = f"{style.filled(finding.metric or ALL, VALUE_WIDTH)} {padded(pair, PAIR)}"
         yield f"  {named} {numbers}{' *' if finding.accused else ''}\n"
 
