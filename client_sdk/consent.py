@@ -1,4 +1,4 @@
-"""Asks the user once, stores the choice, and applies the rules that override it.
+"""Asks the user once for consent, stores the choice, and applies the rules that override it.
 
 `decide` is a pure function that applies one table of rules. `current` and `ask` read the
 environment and the stored choice. `client_sdk.Telemetry` reads neither the environment nor the
@@ -71,10 +71,10 @@ class Choice(NamedTuple):
         consent: True, False or a set of purposes.
         day: the day of the choice, such as 2026-12-01.
         host: the collector's host.
-        ceilings: the app's ceilings by name, in billionths of epsilon or, for delta, in units of
-            10**-18.
-        agreed: the terms of each metric that the user agreed to, by the metric's name.
-        declined: the terms of each metric that the user refused, by the metric's name.
+        ceilings: a mapping from name to ceiling, in billionths of epsilon or, for delta, in units
+            of 10**-18.
+        agreed: a mapping from metric name to the terms that the user agreed to.
+        declined: a mapping from metric name to the terms that the user refused.
     """
 
     consent: Consent
@@ -90,8 +90,8 @@ class Terms(NamedTuple):
 
     Attributes:
         meaning: a digest of the metric, its reason, its window and its purposes.
-        nanos: the epsilon of a report in billionths.
-        attos: the delta of a report in units of 10**-18.
+        nanos: the epsilon of a report, in billionths.
+        attos: the delta of a report, in units of 10**-18.
     """
 
     meaning: str
@@ -194,7 +194,7 @@ def _is_among(known: Mapping[str, Terms], name: str, now: Terms) -> bool:
 
 
 def ceilings_of(registry: Registry) -> dict[str, int]:
-    """Return the app's ceilings by name.
+    """Return a mapping from name to ceiling, for all ceilings of the app.
 
     A name may contain the length of a window, as in ``per_week``.
     """
@@ -223,13 +223,13 @@ def current(
         collector: the collector's URL.
         data_dir: the app's folder, as for `client_sdk.Telemetry`. If None, there is no stored
             choice.
-        variable: the app's own environment variable, such as ``NOTES_TELEMETRY``. If the variable
-            is 1, everything is agreed to for this run; any other value suppresses telemetry.
+        variable: the app's own environment variable, such as ``NOTES_TELEMETRY``. The value 1 means
+            consent to all metrics for this run; any other nonempty value suppresses telemetry.
 
     Raises:
         RegistryError: if ``registry`` is a path, and the file is missing or contains mistakes.
-        ValueError, TypeError: if ``data_dir`` is not the path of a folder.
-
+        ValueError: if ``collector`` is not a URL, or ``data_dir`` is not a valid path.
+        TypeError: if ``data_dir`` is neither None nor a path.
     """
     registry = registry_of(registry)
     stored = standing(_read(app_folder(data_dir)), registry, _host(collector))
@@ -358,9 +358,9 @@ def ask(  # noqa: PLR0913 the arguments of Telemetry, and how to ask
         data_dir: the same as for `current`.
         variable: the same as for `current`.
         language: a language in which the SDK or the registry has sentences.
-        prompt: asks in the app's own way, for example in a dialog. The function ``prompt`` gets the
-            names of the metrics and the lines to show, and returns the consent. If the user does
-            not choose, the function returns None, and the user is asked again at the next start.
+        prompt: a function that asks in the app's own way, for example in a dialog. The function
+            gets the names of the metrics and the lines to show, and returns the consent. If the
+            user makes no choice, it returns None, and the user is asked again at the next start.
 
     Raises:
         LanguageError: if neither the SDK nor the registry has sentences in the language.

@@ -184,7 +184,7 @@ class Disclosure:
         return self._ask(read, empty=status_of((0, 0, 0), budget, periods, window_nanos))
 
     def dropped(self) -> dict[str, int]:
-        """Return how many answers and reports were dropped, by reason.
+        """Return a mapping from reason to the number of answers and reports dropped for it.
 
         If the user has agreed, each answer passed to `record` is counted here, is in `history`, or
         still waits to be sent. The only exception is a second answer in the same window
@@ -199,11 +199,11 @@ class Disclosure:
 
         Reports are dropped for these reasons:
 
-        * ``queue_full``.
+        * ``queue_full``: too many reports or uploads waited in the ledger.
         * ``no_longer_asked``: a new registry arrived before the report was sent.
         * ``stopped``: the collector has stopped the metric for all devices.
         * ``too_late``: the report was refused temporarily until its window closed.
-        * ``unanswered``: the report was sent repeatedly, even after its window closed.
+        * ``unanswered``: several attempts after the report's window closed got no response.
         * ``rejected``: the collector rejected the whole upload.
         * The collector's refusal codes: the collector refused the report permanently or too
           often.

@@ -114,9 +114,9 @@ class Gathering(Disclosure):
         Only the calendar decides when the function is called: immediately if the current window has
         no report yet, and within six hours after a later window begins. If the app runs in several
         processes, only one process calls its function. The function runs in a separate thread. The
-        function's return value is handled like an answer passed to `record`. The report is sent 7
-        to 60 seconds after the SDK has called the function. Even `flush` does not send the report
-        in the first 7 seconds.
+        function's return value is handled like an answer passed to `record`. If the metric has
+        ``fill_in``, the report is sent after the window's end. Otherwise, it is sent 7 to 60
+        seconds after the SDK has called the function; even `flush` does not send it earlier.
 
         The report is sent at the same instant whatever the function does. The function fails if it
         returns None, raises an exception, or takes more than 5 s. The SDK then reports "no answer"

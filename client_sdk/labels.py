@@ -1,4 +1,4 @@
-"""Describes reports in words, with the help of stored registries."""
+"""Describes reports in words, which come from the registries stored in the ledger."""
 
 from __future__ import annotations
 

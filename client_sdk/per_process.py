@@ -154,7 +154,7 @@ class Processes:
     def _expect_to_leave(self, leaves_soon: bool) -> None:  # noqa: FBT001 the method's name says what True means
         """Remember whether a helper is needed at exit.
 
-        If a helper is needed, the app can drop this object, and the object still stays alive.
+        If a helper is needed, this object stays alive even if the app drops its `Telemetry`.
         """
         self._leaves_soon = leaves_soon
         (keep if leaves_soon else let_go)(self)

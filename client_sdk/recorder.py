@@ -1,4 +1,4 @@
-"""Records randomized answers in the ledger in time. No true answer reaches this module."""
+"""Records randomized answers in the ledger. No true answer reaches this module."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ memory. The app gets a result within 100 ms; the remaining time is a margin for 
 
 SECRET_DEADLINE_S = 0.08
 """How long, in seconds, the first permanent answer of a process waits for the device's secret. The
-time is almost all of the promised 100 ms, because the answer is lost without the secret."""
+limit is close to the promised 100 ms, because the answer is lost without the secret."""
 
 
 class Recorder:
@@ -68,7 +68,7 @@ class Recorder:
         return recorded
 
     def in_time(self, definition: Metric, work: _Work, waited_s: float = 0.0) -> Recorded:
-        """Do work in the ledger thread in time. Return the outcome, and never raise."""
+        """Do work in the ledger thread. Return its outcome within a time limit, and never raise."""
         process = self._processes.current
         try:
             clock_s = self._clock.instant()

@@ -23,7 +23,7 @@ class Recorded(StrEnum):
     """The number was added to the count, which is reported when the window has ended."""
 
     ALREADY_RECORDED = "already_recorded"
-    """The window already has a report. This answer was ignored."""
+    """The metric already has a report for this window. This answer was ignored."""
 
     OUT_OF_BUDGET = "out_of_budget"
     """A report would have exceeded a ceiling of the budget. Nothing was queued."""
@@ -85,7 +85,8 @@ class FlushOutcome(StrEnum):
     """
 
     SENT = "sent"
-    """The collector has counted all reports that waited."""
+    """The collector has counted all reports that waited, except reports that wait for their window
+    to end."""
 
     NOTHING_WAITING = "nothing_waiting"
     """No report waited, except reports that wait for their window to end."""
@@ -95,12 +96,12 @@ class FlushOutcome(StrEnum):
     must not be sent together, or a provided function may still return the answer."""
 
     OFFLINE = "offline"
-    """The collector did not respond. The reports are sent again later. ``problem`` says more."""
+    """The collector did not respond. The reports are sent again later. ``Telemetry.problem`` says
+    why."""
 
     REFUSED = "refused"
-    """A server responded, but did not accept everything. ``problem`` says more; ``dropped()``
-    counts permanently refused reports.
-    """
+    """A server responded, but did not accept everything. ``Telemetry.problem`` contains the reason,
+    and ``Telemetry.dropped()`` counts the permanently refused reports."""
 
     TIMED_OUT = "timed_out"
     """The timeout was reached first. Sending continues in the background."""
@@ -217,12 +218,12 @@ class PendingReport(NamedTuple):
 
 
 class LatestProblem(NamedTuple):
-    """The latest problem, in any of the app's processes, with an upload or the clock.
+    """The latest problem with an upload or the clock, in any of the app's processes.
 
     Attributes:
         sentence: the problem and its solution.
-        at_s: the Unix time of the problem, or up to an hour earlier. The reason is that the ledger
-            stores its time only once an hour.
+        at_s: the Unix time of the problem, or up to an hour earlier, because the ledger stores its
+            time only once an hour.
     """
 
     sentence: str
@@ -241,13 +242,13 @@ class BudgetStatus(NamedTuple):
         window: the current budget window.
         window_spent: the cost of all reports made within this window.
         window_left: the amount that may still be spent within this window.
-        window_ceiling: the maximum for a window.
+        window_ceiling: the maximum cost per window.
         lifetime_spent: the cost of all reports ever made on this device.
         lifetime_left: the amount that this device may still spend.
-        lifetime_ceiling: the maximum for the device's lifetime.
+        lifetime_ceiling: the maximum cost over the device's lifetime.
         month: the current calendar month (UTC).
         month_spent: the cost of all reports made within this month.
-        month_ceiling: the maximum for a month; None if there is no maximum.
+        month_ceiling: the maximum cost per month; None if there is no maximum.
         windows_left: how many more windows the lifetime ceiling can pay for if the device answers
             every metric; None if no metric costs anything.
         ends: the first window in which the lifetime ceiling does not pay for every metric; None if
@@ -323,8 +324,8 @@ class Rule(StrEnum):
     """A file on this machine suppresses telemetry for the whole machine."""
 
     VARIABLE = "variable"
-    """The app's own variable is set. The value 1 agrees to everything; other values suppress
-    telemetry."""
+    """The app's own variable is set. The value 1 means consent to all metrics; any other value
+    suppresses telemetry."""
 
     CHANGED = "changed"
     """Telemetry is suppressed: a ceiling or the collector's host changed after the user agreed."""

@@ -26,8 +26,8 @@ SCHEMA: Final = 1
 """The version of the format of a model's file. docs/reference/reports.md describes the format."""
 
 LABELS: Final = {"boolean": True, "number": False}
-"""The *label* is the value that a model predicts. Maps each kind of label to whether the label is
-yes or no."""
+"""Maps each kind of label to whether such a label is a yes-or-no answer. The *label* is the value
+that a model predicts."""
 
 
 class ShippedModelError(HearsayError):
@@ -39,7 +39,7 @@ class ShippedModel:
     """The data that an app needs to predict: the intercept, and each feature's weights.
 
     Attributes:
-        name: the metric that trained the model.
+        name: the name of the metric whose reports trained the model.
         intercept: the constant term of the weighted sum.
         norm: the maximum norm of the vector of scaled features. Longer vectors are shortened to
             this norm. None if the values of each feature are grouped into ranges or categories,
@@ -47,8 +47,8 @@ class ShippedModel:
         features: the features, in the registry's order.
         weights: for each feature, one weight per coordinate of the scaled feature or, if ``norm``
             is None, one weight per cell.
-        is_of_yes_and_no: whether the label, which the model predicts, is yes or no. For yes or no,
-            the weighted sum is the log-odds of yes; otherwise, the sum is the predicted number.
+        is_of_yes_and_no: whether the label, which the model predicts, is a yes-or-no answer. If so,
+            the weighted sum is the log-odds of "yes". Otherwise, the sum is the predicted number.
     """
 
     name: str
@@ -112,11 +112,11 @@ class ShippedModel:
         return model
 
     def score(self, features: Mapping[str, object]) -> float:
-        """Return the log-odds of yes or, if the label is a number, the predicted number.
+        """Return the log-odds of "yes" or, if the label is a number, the predicted number.
 
         Args:
-            features: the value of each feature by its name, as in an answer to the metric. A label
-                and other keys are ignored.
+            features: a mapping from feature name to value, as in an answer to the metric. Other
+                keys, such as the label, are ignored.
 
         Raises:
             OutsideDomainError: if a feature is missing or is outside its domain. The error contains
@@ -139,7 +139,7 @@ class ShippedModel:
         return self.intercept + sum(weight * value for weight, value in zip(flat, scaled, strict=True)) / too_long
 
     def probability(self, features: Mapping[str, object]) -> float:
-        """Return the probability of yes, from 0 to 1.
+        """Return the probability of "yes", from 0 to 1.
 
         Args:
             features: the same as for `score`.

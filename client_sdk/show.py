@@ -43,7 +43,7 @@ SHOWN = 8
 """The maximum number of reports shown without ``--all``. The latest reports are shown."""
 
 PLAIN = ("along", "against", "symbol", "texts")
-"""The keys of sentences with technical terms. Plain output replaces these sentences."""
+"""The keys of sentences that contain technical terms. Plain output replaces these sentences."""
 
 LOOK_EVERY_S = 1.0
 """The seconds between two readings of the ledger with ``--follow``."""
@@ -55,7 +55,7 @@ class LedgerView(NamedTuple):
     Attributes:
         may_be_erased: whether reports may be missing because the history was erased.
         spent: the epsilon of all reports ever made, rounded up.
-        budget: what is spent and what remains under each ceiling; None before the first answer.
+        budget: the amounts spent and left under each ceiling; None if no registry is stored.
         stopped: the name and the edition of each metric that the collector has stopped.
         evidence: a sentence about what one report reveals; empty if no report was sent.
     """

@@ -48,7 +48,7 @@ class Telemetry(Gathering, Consenting):
     still arrive.
 
     Used in a ``with`` statement, the object is closed at the end of the block. When a `Telemetry`
-    is garbage-collected, it closes without waiting.
+    is garbage-collected, it closes without waiting for its threads to end.
 
     >>> url = "https://telemetry.example.com"
     >>> with Telemetry("metrics.toml", collector=url, data_dir=None, consent=True) as telemetry:
@@ -83,7 +83,7 @@ class Telemetry(Gathering, Consenting):
         strict: bool = False,
         trial: bool = False,  # noqa: ARG002 of `__new__`
     ) -> None:
-        """Start, and send the reports of earlier runs in the background.
+        """Store the settings, and send the reports of earlier runs in the background.
 
         Args:
             registry: the app's registry, or the path of its file.
@@ -93,11 +93,11 @@ class Telemetry(Gathering, Consenting):
                 memory: the budget lasts as long as this object, and a child process has no ledger.
             consent: the user's consent. True covers every metric, and False covers none. A set of
                 purposes, such as ``{"usage"}``, covers a metric if the set contains all purposes
-                that the registry lists under ``consent`` for that metric. A metric without a
-                purpose needs True. Waiting reports that a set does not cover are dropped, even if
-                ``consent`` is extended later. A decision of `client_sdk.consent.ask` or ``current``
-                can be passed instead. Only these two functions read the environment and the user's
-                stored choice.
+                that the registry lists under ``consent`` for that metric. Only True covers a metric
+                that has no purpose. Waiting reports that a set does not cover are dropped, even if
+                ``consent`` is extended later. A decision returned by `client_sdk.consent.ask` or
+                ``current`` can be passed instead. Only these two functions read the environment and
+                the user's stored choice.
             clock: returns Unix seconds.
             coins: the source of randomness. Only tests replace the coins, together with
                 ``transport``.
@@ -122,8 +122,8 @@ class Telemetry(Gathering, Consenting):
             strict: whether a mistake of the app, such as an answer outside its domain, raises an
                 error. Set ``strict`` only in tests, because an error that users see would hint at
                 the answer.
-            trial: whether to answer every metric, send immediately, and print each answer on
-                stderr.
+            trial: whether this is a trial, in which every metric is answered, reports are sent
+                immediately, and each true answer is printed on stderr.
 
         Raises:
             RegistryError: if ``registry`` is a path, and the file is missing or contains mistakes.
@@ -177,7 +177,7 @@ class Telemetry(Gathering, Consenting):
     __new__.__wrapped__ = __init__  # type: ignore[attr-defined] # the signature that is shown
 
     def record(self, metric: str, value: object) -> Recorded:
-        """Perturb an answer and queue its report, unless this window already has a report.
+        """Perturb an answer and queue its report, unless the current window already has one.
 
         >>> telemetry.record("dark_mode", True)
         <Recorded.QUEUED: 'queued'>
@@ -190,7 +190,7 @@ class Telemetry(Gathering, Consenting):
                 the mistake.
 
         Returns:
-            The outcome of the answer. The method returns within 100 ms.
+            Whether the answer was recorded and, if not, why. The method returns within 100 ms.
 
         Raises:
             UnknownMetricError: if ``strict`` is true, and the registry defines no such metric.
@@ -245,7 +245,7 @@ class Telemetry(Gathering, Consenting):
         raise recorded
 
     def _recorded_or_mistake(self, metric: str, value: object) -> Recorded | UnknownMetricError | OutsideDomainError:
-        """Call `record`, but return its error. A raised error would keep the answer in memory."""
+        """Call `record`, but return errors. A raised error would keep the answer in memory."""
         try:
             return self.record(metric, value)
         except (UnknownMetricError, OutsideDomainError) as error:

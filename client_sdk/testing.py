@@ -138,8 +138,8 @@ class Answer:
 
     Two answers with the same metric and value are equal if both were accepted, even if their
     outcomes differ. Chance and the calendar decide whether an accepted answer is ``queued`` or
-    ``not_asked``. The outcome ``no_consent`` is a decision of the user, so that an answer with this
-    outcome differs from an accepted answer.
+    ``not_asked``. The outcome ``no_consent``, however, follows from the user's decision. Therefore
+    an answer with this outcome differs from an accepted answer.
 
     >>> Answer("theme", "dark") == Answer("theme", "dark", Recorded.NOT_ASKED)
     True

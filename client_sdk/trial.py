@@ -1,4 +1,4 @@
-"""Runs a trial of an app, and prints each step of handling an answer on standard error.
+"""Runs a trial of an app, and reports on standard error how each answer is handled.
 
 Trials are for developers. Only a trial shows true answers; no other part of the SDK does. A trial
 prints true answers on standard error only, never through ``logging``, which may write to a file or
@@ -75,7 +75,7 @@ class Trial(Gathering, Consenting):
         data_dir: str | Path | None,
         **options: Any,  # noqa: ANN401 Telemetry's
     ) -> None:
-        """Start, as `Telemetry` does.
+        """Start like a `Telemetry`, but with the trial's registry and folder.
 
         Raises:
             ValueError: if the collector is on another machine, and HEARSAY_TRIAL is not 1; or for
@@ -183,7 +183,7 @@ class Trial(Gathering, Consenting):
         return self.record(metric, by) if isinstance(self._ready(metric, call), Metric) else None
 
     def _latest(self, metric: str) -> HistoryEntry | PendingReport | None:
-        """Return the latest report on a metric, not on a former edition of the metric."""
+        """Return the latest report on a metric's current editions; None if there is none."""
         with contextlib.suppress(LedgerError):
             nothing: list[PendingReport] = []
             now_s = self._clock.instant_or_zero()
@@ -199,9 +199,9 @@ class Trial(Gathering, Consenting):
         return None
 
     def _is_new(self, about: object, news: str | None) -> bool:
-        """Whether ``news`` differs from the last text about the same subject.
+        """Whether ``news`` differs from the previous message about the same subject.
 
-        The method then remembers ``news`` as the last text.
+        The method then remembers ``news`` for the next comparison.
         """
         before, self._told[about] = self._told.get(about), news
         return before != news

@@ -16,9 +16,9 @@ from client_sdk.protocol.registry.registry import Registry
 from client_sdk.protocol.window import GRACE_S, Window
 
 RELEASE_SPREAD_S = 6 * 3600
-"""The length, in seconds, of the period after a window's end in which the reports that waited for
-this end are sent. Each report is sent at a random time in this period, so that not all devices send
-at once. The collector accepts reports until three days after the window's end."""
+"""The length, in seconds, of a period that begins at a window's end. Each report that waited for
+this end is sent at a random time in the period, so that not all devices send at once. The collector
+accepts reports until three days after the window's end."""
 
 
 class Phase(Enum):

@@ -44,14 +44,14 @@ def covers(consent: Consent, metric: Metric | None) -> bool:
 
 
 def groups_of(metrics: Mapping[str, Metric]) -> dict[str, str]:
-    """Map each metric that has purposes to a text that lists the metric's purposes."""
+    """Map the name of each metric that has purposes to a string that lists the purposes."""
     return {name: " ".join(sorted(metric.consent)) for name, metric in metrics.items() if metric.consent}
 
 
 class Agreement:
     """The user's consent, and the purposes of each metric that has data in the ledger.
 
-    ``groups`` maps the name of each metric that has purposes to a text that lists the metric's
+    ``groups`` maps the name of each metric that has purposes to a string that lists the metric's
     purposes. Two reports may share an upload only if their metrics have the same purposes. The SDK
     records nothing new for ``withheld`` metrics, and deletes the waiting reports and counts of
     ``declined`` metrics.

@@ -70,8 +70,8 @@ LOOK_AGAIN_S = 60.0
 """The pause, in seconds, before the next attempt if the ledger or the clock could not be used."""
 
 LONGEST_REST_S = 3600.0
-"""The longest pause, in seconds, between two readings of the clock. Timeouts stop while a computer
-sleeps."""
+"""The longest pause, in seconds, between two readings of the clock. Timeouts do not advance while a
+computer sleeps."""
 
 _RELEASE = "UPDATE queue SET release = ? WHERE metric = ? AND edition = ? AND window = ? AND release = 0"
 
@@ -134,8 +134,8 @@ class Provider:
         """Store the arguments.
 
         The first call of `provide` starts the thread that decides when to call each function. After
-        a claim, ``leave`` is called with the number of seconds until the placeholder is sent, and
-        with the current Unix time.
+        a claim for a metric without a fill, ``leave`` is called with the number of seconds until
+        the placeholder is sent, and with the current Unix time.
         """
         self._ledger_thread = ledger_thread
         self._schedule = schedule
@@ -150,7 +150,7 @@ class Provider:
         self._thread: threading.Thread | None = None
 
     def provide(self, definition: Metric, function: Callable[[], object]) -> None:
-        """Call a function in each window of its metric; if a call is due now, wait for this call.
+        """Call a function in each window of its metric; if a call is due now, briefly wait for it.
 
         Because of the wait, a program may end immediately after this method returns.
         """

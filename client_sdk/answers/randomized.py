@@ -50,7 +50,7 @@ class PermanentAnswer(NamedTuple):
 class SymbolOfWindow(NamedTuple):
     """A randomized vector, encoded as a symbol that is valid only in ``window``.
 
-    Each window rotates vectors in its own way.
+    A vector is rotated before it is randomized. Each window uses different rotations.
     """
 
     symbol: int
@@ -76,7 +76,7 @@ def permanent_answer(
 
     ``encode`` returns the channel's input for the true answer. For an invalid answer, ``encode``
     draws an input with the given coins. The coins depend only on the metric, the edition and the
-    secret. Therefore all invalid answers of a device get the same input.
+    secret. Therefore all invalid answers to one edition of a metric get the same input.
     """
     labels = (definition.name, definition.edition)
     coins_for = partial(prf_coins.PrfCoins, secret.key)

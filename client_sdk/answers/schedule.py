@@ -25,8 +25,8 @@ if TYPE_CHECKING:
 
 _LEFT_BY_EARLIER = """SELECT EXISTS (SELECT 1 FROM queue WHERE release > 0)
     OR EXISTS (SELECT 1 FROM charges WHERE reported = 0) OR EXISTS (SELECT 1 FROM counts)"""
-"""A query: whether earlier registries left held-back reports, unreported charges, or counts.
-"""
+"""A query that returns whether the ledger contains held reports, unreported charges or counts, even
+from earlier registries."""
 
 
 class Schedule:
@@ -67,7 +67,7 @@ class Schedule:
     def _name(self, connection: sqlite3.Connection) -> None:
         """Store the registry and the editions of its metrics.
 
-        A collector can stop only metrics whose editions are stored.
+        On this device, a collector can stop only metrics whose editions are stored.
         """
         if registries.keep(connection, self._registry.source):
             metrics = self._registry.metrics.values()

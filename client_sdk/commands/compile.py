@@ -58,7 +58,7 @@ EVIDENCE: Final = "evidence"
 """The key of the sentence about what a report reveals, for metrics in the module."""
 
 UNKNOWN: Final = "evidence.unknown"
-"""The key of the sentence about what a report reveals, for metrics missing in the module."""
+"""The key of the sentence about what a report reveals, for metrics missing from the module."""
 
 HOW: Final = "statement.how"
 """The key of the sentence that explains randomization when the SDK asks for consent."""
@@ -81,9 +81,9 @@ def compile_registry(
     """Write the module and its types, or compare them with the existing files.
 
     If ``output`` is None, return the module. If ``check`` is true, compare the module and its types
-    with the existing files, and write nothing. If ``is_trial`` is true, the module answers every
-    metric in every window, and prints each step. A trial ignores the registry's ceilings and
-    strategy, so they cannot cause a refusal.
+    with the existing files, and write nothing. If ``is_trial`` is true, an app that uses the module
+    answers every metric in every window, and prints each step. A trial ignores the registry's
+    ceilings and strategy, so they cannot cause a refusal.
     """
     registry = Registry.read(path)
     refused = refused_metrics(registry) if is_trial else refusals(registry, target)
@@ -230,7 +230,7 @@ def document_of(registry: Registry, target: str) -> dict[str, Any]:
 
 
 def sentences_for(registry: Registry, language: str) -> dict[str, str]:
-    """Return the sentences for users in one language, by key."""
+    """Return a mapping from key to sentence, for the sentences that users see in a language."""
     say = registry.sentences(language)
     used = {key: text for key, text in say.texts.items() if key.partition(".")[0] in SENTENCES}
     purposes = {f"{PURPOSE}{name}": metric.purpose for name, metric in registry.metrics.items()}
@@ -298,7 +298,7 @@ def _texts(integers: Mapping[str, int | tuple[int, ...]]) -> dict[str, str | lis
 
 
 def function_of(name: str) -> str:
-    """Return the JavaScript function's name for a kind or mechanism, such as projectiveGeometry."""
+    """Return the JavaScript function name of a kind or mechanism, such as projectiveGeometry."""
     first, *others = name.split("-")
     return first + "".join(map(str.capitalize, others))
 

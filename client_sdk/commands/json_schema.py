@@ -26,8 +26,8 @@ from client_sdk.protocol.wire.verdict import MAX_STOPPED
 KIND_CLASSES = tuple(map(kind_named, KINDS))
 
 OF_KINDS: Mapping[str, Key] = {key.name: key for kind in KIND_CLASSES for key in kind.keys}
-"""The keys of all kinds of metrics, by name. Kinds that share a key describe the key in the same
-way."""
+"""Maps the name of each key to the key, for all kinds of metrics. Kinds that share a key describe
+the key in the same way."""
 
 
 def schema() -> Outcome:

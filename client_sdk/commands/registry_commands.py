@@ -42,7 +42,7 @@ _APP = '"acme-notes"'
 _LAST_DAY = "2027-12-31"
 
 Words = Mapping[str, tuple[str, ...]]
-"""The options of each command, by the command's name."""
+"""A mapping from the name of a command to the command's options."""
 
 
 def add_to(commands: Subparsers) -> None:
@@ -165,8 +165,8 @@ def _today() -> date:
 def check(path: Path, today: date, against: Path | None = None) -> Outcome:
     """Return the mistakes of a registry or, if there are none, the reasons not to release it.
 
-    ``against`` is the earlier registry for comparison, named by a path that `differences.read`
-    accepts. None means the last release in the history, if there is one.
+    ``against`` is the path of the earlier registry to compare with, as `differences.read` accepts
+    it. None means the last release in the history, if there is one.
     """
     try:
         registry, releases = history.read(path), history.releases_in(history.path_of(path))

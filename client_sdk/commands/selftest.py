@@ -47,8 +47,8 @@ EACH: Final = 60
 """The number of reports that a process would write if it were not killed."""
 
 KILLED_AFTER: Final = (5, 20, 40)
-"""The number of acknowledged reports after which a process is killed, while it writes the next
-report."""
+"""For each process that is killed, the number of acknowledged reports after which it is killed,
+while it writes the next report."""
 
 LOOKS: Final = 100_000
 """The number of readings of the clock, which together take a few hundredths of a second."""

@@ -23,7 +23,7 @@ from typing import Protocol
 
 PAUSE_DEADLINE_S = 1.0
 """How long, in seconds, a fork waits for connections to close. Creating a ledger on a busy disk may
-take this long. Afterwards, the fork proceeds, and the child cannot use the ledger."""
+take this long. After this time, the fork proceeds, and the child cannot use the ledger."""
 
 IMPORT_DEADLINE_S = 10.0
 """How long, in seconds, a fork waits for an import. An import from a cold disk takes seconds, but

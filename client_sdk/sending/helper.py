@@ -41,8 +41,8 @@ T = TypeVar("T")
 class Helper(NamedTuple):
     """The settings of a helper.
 
-    ``groups`` maps each metric that has purposes to a text that lists its purposes. Two reports may
-    share an upload only if their metrics have the same purposes.
+    ``groups`` maps the name of each metric that has purposes to a string that lists its purposes.
+    Two reports may share an upload only if their metrics have the same purposes.
     """
 
     path: Path

@@ -21,12 +21,12 @@ if TYPE_CHECKING:
     from client_sdk.ledger.retry_times import Retry
 
 APART_S = 900.0
-"""The maximum random delay, in seconds, between an upload and the retry of another upload. The
-retry could then come from any device that sends within this quarter of an hour."""
+"""The maximum random delay, in seconds, between an upload and the retry of another upload. Because
+of the delay, the retry could come from any device that sends within this quarter of an hour."""
 
 LONGEST_REST_S = 3600.0
-"""The longest pause, in seconds, between two readings of the clock. Timeouts stop while a computer
-sleeps."""
+"""The longest pause, in seconds, between two readings of the clock. Timeouts do not advance while a
+computer sleeps."""
 
 
 LIFE_S = 120.0

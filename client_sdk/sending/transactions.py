@@ -46,7 +46,7 @@ class Look(NamedTuple):
 
 
 Found = tuple[outbox.Parcel | None, Look]
-"""The upload to send, or None, and the state of the ledger."""
+"""The upload to send (None if there is nothing to send), and the state of the ledger."""
 
 
 def look_for_news(
@@ -56,7 +56,7 @@ def look_for_news(
     *,
     hurried: bool,
 ) -> Found:
-    """Do the due work, and return a new upload that contains waiting reports."""
+    """Do the due work, and return a new upload of waiting reports, if any may be sent now."""
     due_in_s = None
     schedule.withdraw(connection)
     if schedule.agreement.consent:

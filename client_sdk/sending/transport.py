@@ -18,8 +18,8 @@ if TYPE_CHECKING:
 REPORTS_PATH = "/v1/reports"
 
 MAX_REPLY_BYTES = 65_536
-"""The maximum size of a response and of an upload, in bytes. A verdict on 256 refused reports needs
-a quarter of this size."""
+"""The maximum number of bytes that are read of a response. A verdict on 256 refused reports needs a
+quarter of this size."""
 
 _HEADERS = {
     "Accept": "application/json",

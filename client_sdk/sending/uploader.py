@@ -1,4 +1,6 @@
-"""The thread that sends waiting reports. The app waits for the thread only in `Telemetry.flush`.
+"""The thread that sends waiting reports.
+
+The app waits for the thread only in `Telemetry.flush`, and briefly when it closes a `Telemetry`.
 
 `client_sdk.sending.timing` decides when uploads are sent. `client_sdk.sending.transactions` chooses
 uploads, and the ledger stores uploads.
