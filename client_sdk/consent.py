@@ -38,7 +38,7 @@ FILE_NAME: Final = "consent.json"
 """The file in the app's folder that stores the choice. Opting out does not delete the file."""
 
 OFF: Final = ("", "0", "false")
-"""Values with which ``DO_NOT_TRACK`` or a variable of `CI_VARIABLES` counts as unset."""
+"""The values that count as unset, in ``DO_NOT_TRACK`` and in the variables of `CI_VARIABLES`."""
 
 CI_VARIABLES: Final = (
     "CI",

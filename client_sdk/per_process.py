@@ -2,7 +2,7 @@
 
 These objects are threads and connections.
 
-When the interpreter exits, this module ends these objects while daemon threads still run.
+When the interpreter exits, this module shuts down these objects while daemon threads still run.
 """
 
 from __future__ import annotations

@@ -20,7 +20,7 @@ class Recorded(StrEnum):
     """A report was charged and queued."""
 
     COUNTED = "counted"
-    """The number was added to the count, which is reported when the window has ended."""
+    """The number or day of use was counted. The total is reported when the window has ended."""
 
     ALREADY_RECORDED = "already_recorded"
     """The metric already has a report for this window. This answer was ignored."""

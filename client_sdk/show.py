@@ -37,7 +37,7 @@ if TYPE_CHECKING:
 
 
 DIGITS = 9
-"""The number of decimals with which a privacy loss is shown. Losses are charged in billionths."""
+"""The number of decimals shown for a privacy loss. Losses are charged in billionths."""
 
 SHOWN = 8
 """The maximum number of reports shown without ``--all``. The latest reports are shown."""
@@ -46,7 +46,7 @@ PLAIN = ("along", "against", "symbol", "texts")
 """The keys of sentences that contain technical terms. Plain output replaces these sentences."""
 
 LOOK_EVERY_S = 1.0
-"""The seconds between two readings of the ledger with ``--follow``."""
+"""The pause, in seconds, between two readings of the ledger if ``--follow`` is set."""
 
 
 class LedgerView(NamedTuple):

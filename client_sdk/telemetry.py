@@ -98,7 +98,7 @@ class Telemetry(Gathering, Consenting):
                 ``consent`` is extended later. A decision returned by `client_sdk.consent.ask` or
                 ``current`` can be passed instead. Only these two functions read the environment and
                 the user's stored choice.
-            clock: returns Unix seconds.
+            clock: a function that returns the time in Unix seconds.
             coins: the source of randomness. Only tests replace the coins, together with
                 ``transport``.
             upload_key: the secret that the collector requires, the same on every device.
@@ -108,15 +108,15 @@ class Telemetry(Gathering, Consenting):
             transport: an object that sends uploads in place of the SDK's HTTP client.
                 ``upload_key`` is then not used. The object's ``post(body)`` returns a
                 `client_sdk.Reply`, or None if there was no response.
-            on_budget: called soon after a fraction of the lifetime budget has been spent. The
-                arguments are the fraction and a `BudgetStatus`. The function is called once per
-                fraction and process, in the thread that sends uploads. Uploads wait until the
-                function returns. Errors of the function are logged.
+            on_budget: a function that is called soon after a fraction of the lifetime budget has
+                been spent. The arguments are the fraction and a `BudgetStatus`. The function is
+                called once per fraction and process, in the thread that sends uploads. Uploads wait
+                until the function returns. Errors of the function are logged.
             warn_at: the fractions at which ``on_budget`` is called.
-            sender: what sends the reports that still wait when the program exits. If ``"thread"``,
-                the next run of the program sends the reports at its start. If ``"process"``, which
-                suits short commands, a helper process sends the reports by HTTP, and ends within
-                minutes.
+            sender: the sender of the reports that still wait when the program exits. If
+                ``"thread"``, the next run of the program sends the reports at its start. If
+                ``"process"``, which suits short commands, a helper process sends the reports by
+                HTTP, and ends within minutes.
             strata: this device's public variables, such as ``{"platform": "ios"}``, which are sent
                 unperturbed. A value that the registry does not list is reported as "others".
             strict: whether a mistake of the app, such as an answer outside its domain, raises an
