@@ -359,8 +359,8 @@ def ask(  # noqa: PLR0913 the arguments of Telemetry, and how to ask
         variable: the same as for `current`.
         language: a language in which the SDK or the registry has sentences.
         prompt: a function that asks in the app's own way, for example in a dialog. The function
-            gets the names of the metrics and the lines to show, and returns the consent. If the
-            user makes no choice, it returns None, and the user is asked again at the next start.
+            gets the names of the metrics and the lines to show, and returns the consent, or None if
+            the user makes no choice. The user is then asked again at the next start.
 
     Raises:
         LanguageError: if neither the SDK nor the registry has sentences in the language.

@@ -42,8 +42,8 @@ class ShippedModel:
         name: the name of the metric whose reports trained the model.
         intercept: the constant term of the weighted sum.
         norm: the maximum norm of the vector of scaled features. Longer vectors are shortened to
-            this norm. None if the values of each feature are grouped into ranges or categories,
-            called *cells*.
+            this norm. It is None if the values of each feature are grouped into ranges or
+            categories, called *cells*.
         features: the features, in the registry's order.
         weights: for each feature, one weight per coordinate of the scaled feature or, if ``norm``
             is None, one weight per cell.

@@ -99,7 +99,7 @@ class Telemetry(Gathering, Consenting):
                 ``current`` can be passed instead. Only these two functions read the environment and
                 the user's stored choice.
             clock: a function that returns the time in Unix seconds.
-            coins: the source of randomness. Only tests replace the coins, together with
+            coins: the source of randomness. Only tests pass other coins, and must then also pass a
                 ``transport``.
             upload_key: the secret that the collector requires, the same on every device.
             allow_plain_http: whether ``collector`` may be an http URL of another machine. Allow
