@@ -122,7 +122,7 @@ class Metric:
     def for_strata(self, strata: Mapping[str, str]) -> "Metric":
         """Return the definition for devices in a stratum.
 
-        ``strata`` contains the value of each public variable on the device.
+        ``strata`` maps each variable of the registry's table ``[strata]`` to the device's value.
         """
         own = {f"{variable}={value}" for variable, value in strata.items()}
         return replace(self, stratum=next((name for name in self.strata if own.issuperset(name.split(", "))), ""))

@@ -300,11 +300,11 @@ class Ranges:
         histogram: the bins between the points.
         points: the answers at the k points, in rising order.
         scores: the scores for the mean of F over each range.
-        after: the ranges that begin at each point. The mean of F over this range is at least F at
-            the point.
-        before: the ranges that end at each point. The mean of F over this range is at most F at the
-            point. For counts, the ranges end one cell later, because F keeps its value until the
-            next count.
+        after: the ranges that begin at each point. The mean of F over such a range is at least the
+            value of F at the point.
+        before: the ranges that end at each point. The mean of F over such a range is at most the
+            value of F at the point. For counts, the ranges end one cell later, because F keeps its
+            value until the next count.
         tests: for each width, the result of `joint_tests` for ranges of at least this width, shape
             (widths,).
         deviations: for each width, the standard deviation of a report's score in the reference

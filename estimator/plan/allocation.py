@@ -166,7 +166,8 @@ def allocate(
 ) -> Allocation:
     """Return the epsilons that minimize the largest ratio of a metric's error to its target.
 
-    ``text`` is the registry's TOML, and ``name`` is the file name that the patch contains.
+    The result contains a patch of the registry. ``text`` is the registry's TOML, and ``name`` is
+    the file name for the patch.
     ``total_nanos`` is the total epsilon of a device's reports in a window of the budget, in
     billionths. A metric keeps its epsilon if ``target_errors`` has no entry for the metric. Raise
     `PlanError` if the total exceeds a ceiling in ``[budget]``, or if nothing can be allocated.

@@ -144,8 +144,7 @@ def corrected_differences(estimates: Sequence[Estimated]) -> tuple[Estimated, ..
 def _by_age(estimates: Sequence[MetricEstimate]) -> Iterator[list[int]]:
     """Yield the positions of all metrics' last windows, then of the windows before them, and so on.
 
-    Open windows come after all closed windows. A report shows an open window first only if no
-    window is closed.
+    A metric's open windows come after its closed windows.
     """
     of_metrics = groupby(range(len(estimates)), key=lambda place: estimates[place].metric)
     by_age = [

@@ -43,7 +43,9 @@ DEFAULTS = [each for each in KEYS if " = " in each[2].default and not each[2].de
 
 def test_every_part_that_the_code_says_has_one_place() -> None:
     pages = [path.read_text(encoding="utf-8") for path in DOCS.rglob("*.md")]
-    marks = [mark for page in pages for mark in re.findall(r"^\*`make docs` writes the .+ here\.\* <!-- make docs: (.+) -->$", page, re.MULTILINE)]
+    marks = re.findall(
+        r"^\*`make docs` writes the .+ here\.\* <!-- make docs: (.+) -->$", "\n".join(pages), re.MULTILINE
+    )
     assert sorted(marks) == sorted(PARTS)
     assert "".join(pages).count("<!-- make docs: ") == len(marks)  # each says what a checkout lacks
 

@@ -42,7 +42,7 @@ class _StillAsked(NamedTuple):
 
 
 def excesses(registry: Asked, today: date) -> list[str]:
-    """Return a sentence for each limit that a registry exceeds, with or without a reason."""
+    """Return a sentence for each limit that a registry exceeds, even if it gives a reason."""
     asked = _still_asked(registry, today)
     return [*_of_reports(asked), *_of_a_year(asked)]
 

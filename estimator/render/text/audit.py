@@ -24,7 +24,9 @@ HALF: Final = 12
 
 PAIR: Final = 2 * HALF + len(" | ")
 
-HEADING: Final = f"  {'metric':{VALUE_WIDTH}} {'answers':{PAIR}} {'claimed':>8} {'at least':>8} {'used':>4} {'excess':>7}"
+HEADING: Final = (
+    f"  {'metric':{VALUE_WIDTH}} {'answers':{PAIR}} {'claimed':>8} {'at least':>8} {'used':>4} {'excess':>7}"
+)
 
 FOOTNOTES: Final = f"""\
 claimed: the sum of the epsilons of all reports that differ. A row on several
