@@ -53,8 +53,8 @@ def prepared() -> str:
         firsts_ms.append(first_ms)
     rows = [["a definition", spread(makings_ms, 2)], ["its first report", spread(firsts_ms, 2)]]
     return (
-        f"The time to prepare each of {len(makings_ms)} definitions with 2 to 1024 values at epsilon .1 to 5, which\n"
-        f"is the median of {ROUNDS} measurements:\n\n"
+        f"The time (median of {ROUNDS} measurements) to prepare each of {len(makings_ms)} definitions with 2 to 1024\n"
+        "values at epsilon .1 to 5:\n\n"
         + table(("what", "ms, median (range) over definitions"), rows)
         + "\nThe slowest definition: "
         + verdict(max(makings_ms) <= 20, f"{max(makings_ms):.1f} ms", "≤ 20 ms")

@@ -121,8 +121,8 @@ def _commands() -> str:
     more_ms, additions_s = median(on_ms) - median(without_ms), _additions_s()
     scaled_ms = more_ms * REFERENCE_S / additions_s
     return (
-        "`notes add` of examples/notes runs in a fresh process. A helper tries to send its reports, without a "
-        "collector.\n\n"
+        "`notes add` of examples/notes runs in a fresh process. A helper process tries to send the reports; no "
+        "collector runs.\n\n"
         + table(
             ("the app", "processor time in ms, median (range)"),
             [

@@ -35,7 +35,7 @@ def measure_exact() -> str:
         "## The exact audit\n\nThe time of `audit --exact` is in processor seconds of a fresh process. Each row is a "
         "single run.\n\n"
         + table(("audited", "inputs walked", "symbols", "paths", "seconds"), rows)
-        + f"\nThe slowest audit of {VALUES} values that walks a sample of inputs: "
+        + f"\nThe slowest audit of {VALUES} values that checks only a sample of inputs: "
         + verdict(slowest_s <= LIMIT_S, f"{slowest_s:.1f} s", f"≤ {LIMIT_S:.0f} s")
     )
 

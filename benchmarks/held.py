@@ -66,8 +66,8 @@ def measure_held() -> str:
     return (
         "## What a store holds\n\n"
         f"The store's own script counts uploads of {REPORTS} reports on the demo's metrics, all of one window. The\n"
-        "memory is that of the server without its buffers (`INFO memory`), and for tallies, that of `MEMORY\n"
-        "USAGE`.\n\n"
+        "memory of tallies is from `MEMORY USAGE`. All other memory is the server's, without its buffers (`INFO\n"
+        "memory`).\n\n"
         + table(("upload ids", "reports", "all but ids, bytes", "bytes per id", "ids per bucket"), rows)
         + f"\n{IDS[-1] * REPORTS:,} reports increase the memory of everything but ids by: "
         + verdict(grown < MOST_TALLY_BYTES, f"{grown:,} bytes", "< 1 MiB")

@@ -78,9 +78,10 @@ def measure_latency() -> str:
         "There is one worker unless a row says otherwise, and the store has `appendfsync always`. Every row is\n"
         f"measured in each of {ROUNDS} rounds; cells show the median (range).\n\n"
         + table(("", "capacity, uploads/s", *(f"{part:.1%} done, ms" for part in QUANTILES), "99% / 50%"), rows)
-        + "\nThe last two rows show what the machine itself needs: for empty POSTs at the same times as the row above\n"
-        "them, and for writes of an upload's size by one process to the same disk. During the uploads, collector,\n"
-        f"store and sender kept {spread([each.busy for each in rounds], 2)} of {os.cpu_count()} cores busy, and the\n"
+        + "\nThe last two rows show what the machine itself needs: for empty POSTs that arrive at the same times as\n"
+        "the requests of the row above, and for one process's writes of an upload's size to the same disk. During\n"
+        "the uploads, collector, store and sender kept\n"
+        f"{spread([each.busy for each in rounds], 2)} of {os.cpu_count()} cores busy, and the\n"
         f"host gave {spread([each.stolen for each in rounds], 2)} cores to other machines. If a server handled one\n"
         f"request at a time, each in the same time, the last column would show {constant_service(LOAD):.1f} (the\n"
         "queue M/D/1).\n\n"

@@ -40,8 +40,8 @@ def measure_metrics() -> str:
     costs = [with_counts - without for without, with_counts in rounds]
     return (
         "## Metrics\n\n"
-        f"A worker counts an upload of 4 reports, with its latency, in its metrics. In {ROUNDS} rounds of {CALLS:,}\n"
-        "calls, the processor time of a call has this median (range).\n\n"
+        f"A worker's metrics count uploads (here of 4 reports) and their latencies. In {ROUNDS} rounds of {CALLS:,}\n"
+        "calls, the processor time of counting one upload has this median (range).\n\n"
         + table(("what", "µs"), [["counting a request", spread(costs, 2)]])
         + "\nCounting a request: "
         + verdict(median(costs) <= GOAL_US, f"{median(costs):.2f} µs", f"≤ {GOAL_US:.0f} µs")

@@ -34,7 +34,7 @@ def measure_nearest() -> str:
             [f"{prototypes:,} of length {length}", f"{len(text) / 1024:,.0f}", spread(readings), spread(searches, 1)]
         )
     return (
-        "## The nearest prototype\n\nProcessor times are shown as median (range). The numbers of vectors have four "
+        "## The nearest prototype\n\nProcessor times are shown as median (range). The coordinates have four "
         "decimals.\n\n"
         + table(("prototypes", "KiB of the registry", "ms to read it", "ms to find the nearest"), rows)
         + "\nThe slowest search: "

@@ -107,7 +107,7 @@ def curve(of_no: Floats, of_yes: Floats) -> Floats:
 FIGURES: Final = (
     Figure(
         "the AUC of a scale",
-        "Zou & Donner 2008, from the shares of steps within yes and within no",
+        "Zou & Donner 2008, from the shares of steps among “yes” and among “no”",
         "measured",
         lambda: of_rankings(points=False),
         draws=100,

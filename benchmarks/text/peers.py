@@ -44,7 +44,7 @@ INTRODUCTION: Final = (
     "\n### Beside pure-ldp\n\n"
     f"The texts are the first {LENGTH} letters of the same words. Each protocol of pure-ldp ran once, with the\n"
     f"library's code and CMS as its frequency oracle; ours ran {OUR_RUNS} times, and the table shows the mean. The\n"
-    f"library lists {TOP} strings and proves none. It calls `np.zeros(None)`, which current versions of numpy\n"
+    f"library lists {TOP} strings, none of them proved. It calls `np.zeros(None)`, which current versions of numpy\n"
     "refuse; here, the call returned a scalar, as in older versions.\n\n"
 )
 
