@@ -317,7 +317,7 @@ WRONG_PRODUCTS: dict[str, tuple[str, WrongProduct]] = {
         ),
     ),
     "a copy is not recognized by its birth": (
-        "a copied ledger spends nothing",
+        "a copied ledger spends no budget",
         WrongProduct(
             "client_sdk/ledger/origin.py",
             "for pair in zip(self, other, strict=True))",
@@ -335,7 +335,7 @@ WRONG_PRODUCTS: dict[str, tuple[str, WrongProduct]] = {
         ),
     ),
     "the queue outlives its purpose": (
-        "withdrawing a purpose drops its queued reports",
+        "withdrawing consent to a purpose drops the queued reports of questions with this purpose",
         WrongProduct(
             "client_sdk/ledger/erase.py",
             'for table in ("queue", "history", "counts")}\n',
@@ -368,7 +368,7 @@ WRONG_PRODUCTS: dict[str, tuple[str, WrongProduct]] = {
         ),
     ),
     "what is drawn is paid for when it is recorded": (
-        "under `sample` and `pace`, and with `fill_in`, charges do not depend on answers",
+        "under the strategies `sample` and `pace`, and for questions with `fill_in`, charges do not depend on answers",
         WrongProduct(
             "client_sdk/answers/calendar.py",
             "return registry.budget.strategy is not Strategy.SPLIT or definition.fill is not None",
