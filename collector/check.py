@@ -54,7 +54,7 @@ LEFT_BEHIND_S = 60
 
 FORGETFUL = {
     "slowlog-log-slower-than": ("-1", "its slow log records whole uploads and their arrival times"),
-    "aof-timestamp-enabled": ("no", "its file records the arrival times of uploads"),
+    "aof-timestamp-enabled": ("no", "its append-only file records the arrival times of uploads"),
 }
 """Settings that keep a server from recording when uploads arrive.
 

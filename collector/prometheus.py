@@ -53,7 +53,7 @@ _COUNTERS = (
     (
         REPORTS,
         "hearsay_reports",
-        "Perturbed reports in uploads with a verdict, without duplicates: accepted, or the reason for the refusal.",
+        "Perturbed reports by verdict: accepted, or the reason for the refusal. Duplicates are not included.",
         "verdict",
     ),
     (PROBLEMS, "hearsay_problems", "Problem responses by code, including those for single uploads of a batch.", "code"),
@@ -63,7 +63,7 @@ _RELAY_COUNTERS = (
     (
         RELAYED,
         "hearsay_relay_uploads",
-        "Uploads in batches, with or without an answer. The relay mixes the uploads of one batch.",
+        "Uploads in batches: answered or unanswered. The relay mixes the uploads of one batch.",
         "outcome",
     ),
     (
@@ -177,7 +177,7 @@ def _latency(totals: Totals) -> Metric:
 
 def _gauges(health: Health) -> Iterator[Metric]:
     yield GaugeMetricFamily(
-        "hearsay_store_up", "Whether the store answered within the last second, and no data is missing.", health.is_up
+        "hearsay_store_up", "Whether the store answered within the last second and lacks no data.", health.is_up
     )
     yield GaugeMetricFamily(
         "hearsay_store_noted", "Whether missing data in the embedded store's file would be noticed.", health.is_noted

@@ -206,7 +206,7 @@ def _check_lists(ranges: Sequence[object], candidates: object) -> None:
     if isinstance(candidates, str):
         raise TypeError('candidates must be a list of texts, such as ["zebra"], not one text')
     if not all(map(_is_range, ranges)):
-        raise TypeError('ranges must be a list of metrics with two numbers, such as [("startup_ms", 2000, 5000)]')
+        raise TypeError('ranges must be a list of metrics, each with two numbers, such as [("startup_ms", 2000, 5000)]')
 
 
 def _is_range(entry: object) -> bool:

@@ -188,8 +188,8 @@ def _pieces(response: HTTPResponse, collector: str, until: float) -> Iterator[by
 
 def _too_slow(collector: str) -> CollectorDownError:
     return CollectorDownError(
-        f"{collector} has not sent all tallies within {LIMIT_S / 60:g} minutes; try again, or see whether it, or "
-        "a proxy in front of it, is overloaded"
+        f"{collector} has not sent all tallies within {LIMIT_S / 60:g} minutes; try again, or check "
+        "whether the collector, or a proxy in front of it, is overloaded"
     )
 
 

@@ -334,7 +334,10 @@ def _load(line: bytes | bytearray) -> Any:  # noqa: ANN401 any JSON value
         rest, end = rest + line[end:start] + b'{"list":%d}' % len(arrays), stop + 1
         arrays.append(numbers)
     if len(rest) + len(line) - end > MOST_OTHER_BYTES:
-        raise ValueError('it must contain two lists of integers from 0, separated by "," or ", ", and little else')
+        raise ValueError(
+            f'it must contain two lists of integers from 0, separated by "," or ", ", and at most {MOST_OTHER_BYTES} '
+            "other bytes"
+        )
     try:
         document = strict_json.load(rest + line[end:])
     except MalformedError as error:

@@ -87,7 +87,7 @@ def permanent_answer(
 def check_secret(connection: sqlite3.Connection, answer: PermanentAnswer) -> None:
     """Raise `LedgerBusyError` if the device's secret has changed since an answer was randomized."""
     if secret_of(connection).generation != answer.generation:
-        raise LedgerBusyError("the user opted out and in again meanwhile; record again")
+        raise LedgerBusyError("the user opted out and in again in the meantime; record the answer again")
 
 
 def symbol_of(connection: sqlite3.Connection, definition: Metric, randomized: Randomized, coins: Coins) -> int:

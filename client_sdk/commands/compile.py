@@ -63,7 +63,7 @@ UNKNOWN: Final = "evidence.unknown"
 HOW: Final = "statement.how"
 """The key of the sentence that explains randomization when the SDK asks for consent."""
 
-TRIAL: Final = "only for a trial with `hearsay-collector serve --trial`; to ship, compile without --trial\n"
+TRIAL: Final = "the module is only for `hearsay-collector serve --trial`; to ship, compile without --trial\n"
 
 HEAD: Final = "// Written by `hearsay-client compile` from the registry: do not edit.\n"
 

@@ -77,7 +77,7 @@ def _variables() -> Schema:
 def _events() -> Schema:
     return {
         "type": "object",
-        "description": "an event on this day, which charts show",
+        "description": "events that charts show, such as releases; each key is a day",
         "propertyNames": {"pattern": "^[0-9]{4}-[0-9]{2}-[0-9]{2}$"},
         "additionalProperties": closed({"title": _described(text(MAX_TITLE), "a short description of the event")}, 1),
     }
@@ -88,7 +88,7 @@ def _sentences() -> Schema:
     keys = {key.partition(".")[0] for key in (*shipped().texts, PURPOSE, TITLE)}
     return {
         "type": "object",
-        "description": "the app's own sentences for users, by language",
+        "description": "texts for users in other languages, or in the app's own words; each key is a language",
         "propertyNames": {"pattern": f"^{LANGUAGE}$"},
         "additionalProperties": closed({key: {"type": "object"} for key in sorted(keys)}, 0),
     }
@@ -103,7 +103,7 @@ def _app() -> Schema:
         {
             "name": _described(text(), "the app's name"),
             "owner": _described(text(), "the person or team that is responsible for the questions"),
-            "population": _described(whole(MOST_DEVICES), "the expected number of devices, used by plan"),
+            "population": _described(whole(MOST_DEVICES), "the expected number of devices; the command plan uses it"),
         },
         1,
     )
@@ -113,20 +113,22 @@ def _budget() -> Schema:
     number = {"type": "number", "exclusiveMinimum": 0}
     return closed(
         {
-            "per_window": number | {"description": "the maximum cost of all reports in a window"},
-            "lifetime": number | {"description": "the maximum cost of all reports that a device ever sends"},
-            "per_month": number | {"description": "the maximum cost of all reports in a calendar month"},
+            "per_window": number | {"description": "the maximum epsilon of all reports in a window"},
+            "lifetime": number | {"description": "the maximum epsilon of all reports that a device ever sends"},
+            "per_month": number | {"description": "the maximum epsilon of all reports in a calendar month"},
             "web_year": number
-            | {"description": "the maximum cost in a year if a browser deletes its storage repeatedly"},
+            | {"description": "the maximum epsilon in a year if a browser deletes its storage repeatedly"},
             "window": _one_of(WindowKind, "the period that per_window limits, and the default window of a metric"),
             "delta": {
                 "type": "number",
                 "minimum": 0,
                 "exclusiveMaximum": 1,
-                "description": "the device's maximum delta",
+                "description": "the maximum delta of all reports that a device ever sends",
             },
             "strategy": _one_of(Strategy, "which questions a device answers in a window"),
-            "answers": _described(whole(MOST_ANSWERS), "the number of questions that sample draws for a window"),
+            "answers": _described(
+                whole(MOST_ANSWERS), "with the strategy sample: the number of questions that a device draws in a window"
+            ),
             "accept": _described(text(), "the reason for exceeding the epsilon limit for a report or a year"),
         },
         2,

@@ -102,7 +102,7 @@ def add_to(commands: Subparsers) -> None:
         "--data-dir",
         metavar="DIR",
         type=Path,
-        help="A folder on the disk to check.  [default: the temporary folder]",
+        help="A folder on the disk that is checked.  [default: the temporary folder]",
     )
     testing.set_defaults(work=_selftest)
     completing = commands.add_parser(
@@ -112,8 +112,8 @@ def add_to(commands: Subparsers) -> None:
     completing.set_defaults(work=lambda given: completion(given.shell, words_of(commands.choices)))
 
 
-_SCHEMA = "Print the JSON Schema of registries for use in editors."
-_SELFTEST = "Check that this system provides what the SDK needs. Takes a few seconds."
+_SCHEMA = "Print the JSON Schema with which editors check registries."
+_SELFTEST = "Check that this system provides what the SDK needs. The check takes a few seconds."
 _COMPLETION = "Print a script for shell completion of commands and options."
 
 
@@ -286,7 +286,7 @@ def release(path: Path, into: Path | None, day: date | None, today: date, *, onl
     if history.is_released(registry, releases):
         return Outcome(f"{path} is already in {file}\n")
     if only_checks:
-        first = "; if you have released apps with another registry, add that registry first" if not releases else ""
+        first = "; if you have released the app with another registry, add that registry first" if not releases else ""
         run = f"hearsay-client release --registry {path}"
         return Outcome(problems=(f"{path} is not in its history, {file}; run {run}{first}",))
     if day is not None and day > today:
@@ -301,7 +301,7 @@ def release(path: Path, into: Path | None, day: date | None, today: date, *, onl
     first = (
         ""
         if releases
-        else "; it is the first release in the history: if earlier apps have another registry, add that registry, too"
+        else "; it is the first release in the history: if you released the app with another registry, add it, too"
     )
     return Outcome(
         f"added {path}, released on {day or today}, to {file}{first}\n"

@@ -190,4 +190,4 @@ def remove_leftovers(path: Path) -> None:
 def empty_log(connection: sqlite3.Connection) -> None:
     """Empty the write-ahead log, which contains deleted data until the log is overwritten."""
     if connection.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchone()[0]:
-        raise LedgerBusyError("another process is using the ledger, so its log still contains erased data; call again")
+        raise LedgerBusyError("another process uses the ledger, whose log still contains erased data; erase again")

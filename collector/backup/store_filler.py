@@ -292,6 +292,6 @@ class Demand:
         return (
             f"the backup needs up to {in_units(needed_bytes)} of the store's memory, and "
             f"{in_units(room_bytes)} are free{largest}: give the server more memory (maxmemory, or "
-            "--store-memory). If your app never asked this question, the file is not one of your backups. "
+            "--store-memory). If your app never had this metric, the file is not one of your backups. "
             "Nothing was written"
         )

@@ -217,7 +217,7 @@ def progress(label: str, total: int | None = None) -> Iterator[Callable[[int], N
 @click.command("accept-loss", epilog=examples("hearsay-collector store accept-loss --data-dir hearsay-data"))
 @store_options
 def accept_loss(data_dir: Path, redis_url: str | None, *, is_cluster: bool) -> None:
-    """Start with the readable part of a damaged store. Missing data is lost for good.
+    """Make a damaged store usable again. The missing data is lost for good.
 
     The unreadable part of an embedded store is cut off. Copy the directory first if anyone needs to
     examine the damage. In a cluster, lost shards start again without data.

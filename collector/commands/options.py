@@ -118,7 +118,7 @@ copies_option = click.option(
     type=int,
     default=1,
     show_default=True,
-    help="The number of replicas that must have stored a report, with --durability replicated.",
+    help="With --durability replicated: how many replicas must have stored a report before it is acknowledged.",
 )
 
 

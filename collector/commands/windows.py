@@ -79,8 +79,8 @@ def _content(store: RedisStore, window: Window) -> str:
     if not kinds:
         raise ConfigError("there is nothing to close: the store has no reports yet")
     if window.kind not in kinds:
-        known = " and by ".join(sorted(kinds))
-        raise ConfigError(f"the store has no reports by {window.kind}, only by {known}; choose --window accordingly")
+        known = " and ".join(sorted(kinds))
+        raise ConfigError(f"the store has no {window.kind} windows, only {known} windows; choose --window accordingly")
     tallies = list(store.open_tallies(frozenset(tallied - {window.text})))
     metrics, reports = len({tally.metric for tally in tallies}), sum(sum(tally.counts) for tally in tallies)
     if not reports:

@@ -26,7 +26,7 @@ LOCK_FILE = "store.lock"
 
 ROOT = 0
 
-AS_SERVED = "run this as the user of the service, with a --data-dir that this user can write to"
+AS_SERVED = "run this as the user that runs the service, and name a --data-dir that the service can write to"
 
 LOCK_TIMEOUT_S = 3.0
 """How long a program waits for the directory's lock, in seconds.
@@ -92,7 +92,7 @@ def require_own_store(data_dir: Path) -> None:
     if os.geteuid() == ROOT and lock.exists() and lock.stat().st_uid != ROOT:
         raise ConfigError(
             f"the store in {data_dir} belongs to user {lock.stat().st_uid}, who could not use files that root "
-            "creates there: run this as that user, or while its collector is running"
+            "creates there: run this as that user, or while the store's collector is running"
         )
 
 

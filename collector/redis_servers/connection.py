@@ -199,7 +199,7 @@ def _parameters(parts: SplitResult) -> dict[str, str]:
         if name not in known:
             require("@" not in parts.query, NO_URL)
             require(name not in TLS_PARAMETERS, f"{name} in the URL of --redis needs rediss://")
-            raise ConfigError(f"the URL of --redis cannot have {name}, only {', '.join(known)}")
+            raise ConfigError(f"the URL of --redis cannot have the parameter {name}, only {', '.join(known)}")
         require(value != "", f"{name} in the URL of --redis has no value")
         require(name not in values, f"{name} appears twice in the URL of --redis")
         values[name] = value

@@ -217,7 +217,7 @@ def are_on_disk(connection: Connection, copies: int) -> bool:
         if isinstance(answer, RedisError) or isinstance(facts, RedisError):
             return False
         if history(parse_info(facts)) != connection.history:
-            raise TooFewCopiesError("a server of the store was a replica for a while: its data may be lost; try again")
+            raise TooFewCopiesError("a server of the store was a replica for a while and may lack writes; try again")
         here, on_replicas = answer
         if here >= 1 and on_replicas >= copies:
             return True

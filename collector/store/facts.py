@@ -39,7 +39,7 @@ IMPORTING, IMPORTED = "importing", "imported"
 """The fields that contain a backup's SHA-256 digest, during the import and after the import."""
 
 WAY_OUT = (
-    "bring back its servers with their files, and start the collector again; or, to continue with the "
+    "bring back the original servers with their files, and start the collector again; or, to continue with the "
     "remaining data, run hearsay-collector store accept-loss with the options that name the store"
 )
 

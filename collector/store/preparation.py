@@ -143,7 +143,7 @@ def accept_lost_shards(store: Shards) -> list[str]:
         store.run_on_facts(*even_when_full("HSETNX", keys.STORE, SCHEMA_FIELD, SCHEMA))
         store.run_on_facts(*even_when_full("HSETNX", keys.STORE, SHARDS_FIELD, shards))
         store.run_on_facts(*even_when_full("HSET", keys.STORE, NAME_FIELD, name, NAMED_FIELD, NAMED))
-        losses.append("the store's facts: start collectors with the same registry and --grace as before")
+        losses.append("the store's basic properties: start collectors with the same registry and --grace as before")
     return losses
 
 

@@ -73,7 +73,7 @@ class Game:
     Attributes:
         metric: the metric with different answers. None if the answers to all metrics differ.
         horizon: a description of the observations and of the windows with different answers, such
-            as ``30 windows, one differs``.
+            as ``30 windows, one answer differs``.
         names: the names of the two answers.
         lives: the lives of the two devices.
         claim: the SDK's claim about the two lives.
@@ -178,12 +178,14 @@ def months(metric: Metric, answers: Sequence[NamedAnswer], lives: Sequence[Life]
     names = (first.name, second.name)
     claim = permanent_claim_of(metric, paid) if metric.channel.permanent_nanos else claim_of([metric] * paid)
     if paid > 1:
-        yield Game(metric.name, f"{paid} windows, all differ", names, (lives[0], lives[1]), claim, windows=paid)
+        yield Game(metric.name, f"{paid} windows, all answers differ", names, (lives[0], lives[1]), claim, windows=paid)
     differing = _life(metric, [second, *[first] * (MONTH - 1)])
-    yield Game(metric.name, f"{MONTH} windows, one differs", names, (lives[0], differing), claim_of([metric]))
+    yield Game(metric.name, f"{MONTH} windows, one answer differs", names, (lives[0], differing), claim_of([metric]))
     if metric.channel.permanent_nanos and between and not metric.labels:
         pair = (first.name, between[0].name)
-        yield Game(metric.name, f"{paid} windows, all between", pair, (lives[0], lives[2]), claim, windows=paid)
+        yield Game(
+            metric.name, f"{paid} windows, intermediate answers", pair, (lives[0], lives[2]), claim, windows=paid
+        )
 
 
 def windows(registry: Registry) -> Iterator[Game]:
@@ -198,13 +200,18 @@ def windows(registry: Registry) -> Iterator[Game]:
     first = {name: pair[0].value for name, pair in ends.items()}
     second = first | {metric.name: ends[metric.name][1].value for metric in paid}
     base, opposite = (Life((answers,), registry.budget.window) for answers in (first, second))
-    horizon = f"a window, {'all' if len(paid) == len(metrics) else len(paid)} differ"
+    which = "all answers" if len(paid) == len(metrics) else f"answers to {len(paid)} of {len(metrics)} metrics"
+    horizon = f"a window, {which} differ"
     yield Game(None, horizon, ("first", "second"), (base, opposite), claim_of(paid))
     for metric in metrics:
         first_end, second_end = ends[metric.name]
         life = Life((first | {metric.name: second_end.value},), registry.budget.window)
         yield Game(
-            metric.name, "a window, one differs", (first_end.name, second_end.name), (base, life), claim_of([metric])
+            metric.name,
+            "a window, one answer differs",
+            (first_end.name, second_end.name),
+            (base, life),
+            claim_of([metric]),
         )
 
 

@@ -62,8 +62,8 @@ if TYPE_CHECKING:
     "--public",
     metavar="FOLDER",
     type=click.Path(path_type=Path),
-    help="Also write a public folder. It contains the questions with public = true that have 100 reports or more, with "
-    "rounded counts.",
+    help="Also write a public folder. It contains the questions with public = true, in windows with 100 reports or "
+    "more. Counts are rounded.",
 )
 def archive(  # noqa: PLR0913 one argument for each option
     *,
@@ -78,7 +78,7 @@ def archive(  # noqa: PLR0913 one argument for each option
     alerts: tuple[str, ...],
     public: Path | None,
 ) -> None:
-    """Write the report of every closed window that DIR does not have yet, in every format.
+    """Write the missing reports of closed windows to DIR, in every format.
 
     Each window gets its own folder, which is written in a single step and never changes.
     DIR/index.html shows every question over all windows, and DIR/digest.txt summarizes all

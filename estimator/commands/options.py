@@ -115,8 +115,8 @@ ALERTS = click.option(
     "alerts",
     metavar="EXPRESSION",
     multiple=True,
-    help="Exit with status 5 if a whole interval is beyond a bound, as in 'crashes.mean > 2', or a figure changed, "
-    "as in 'crashes.mean rises'. Repeatable.",
+    help="Exit with status 5 if a whole interval is beyond a bound, as in 'crashes.mean > 2', or if a figure "
+    "changed, as in 'crashes.mean rises'. Repeatable.",
 )
 """The option ``--alert`` of the commands `report` and `archive`."""
 

@@ -136,7 +136,8 @@ class MetricValue(click.ParamType[tuple[str, float]]):
     "total",
     metavar="TOTAL",
     type=NumberRange(0, 1000, min_open=True),
-    help="Print a patch that splits this epsilon per window so that the largest error is as small as possible.",
+    help="Print a patch that divides this epsilon per window among the metrics so that the largest error is as small "
+    "as possible.",
 )
 @click.option(
     "--weight",
@@ -166,7 +167,8 @@ class MetricValue(click.ParamType[tuple[str, float]]):
 @click.option(
     "--record",
     is_flag=True,
-    help="Print a draft for the OpenDP registry of deployments, as YAML. Texts that only you can provide say FILL IN.",
+    help="Print a draft for the OpenDP registry of deployments, as YAML. Entries that only you can provide say "
+    "FILL IN.",
 )
 @click.option(
     "--language",

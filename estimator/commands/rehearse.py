@@ -267,8 +267,8 @@ def rehearse_models(  # noqa: PLR0913 one argument for each option
 ) -> None:
     """Measure how well a model predicts for people outside its training data.
 
-    The measurement compares models that were learned from randomized reports with a linear model
-    that was fitted to the true answers.
+    The measurement compares models learned from randomized reports with a linear model
+    fitted to the true answers.
     """
     definitions = Registry.read(registry)
     metric = metric_named(definitions, name)

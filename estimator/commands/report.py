@@ -89,7 +89,7 @@ KILOBYTE, MEGABYTE = 10**3, 10**6
     "--since",
     metavar="WINDOW",
     type=WindowType(),
-    help="Compare the windows from WINDOW on with the windows before WINDOW. WINDOW may also be the day of an event in "
+    help="Compare WINDOW and later windows with the windows before WINDOW. WINDOW may also be the day of an event in "
     "the registry, such as a release.",
 )
 @click.option("--preliminary", is_flag=True, help="Include windows that are still open, marked as preliminary.")

@@ -232,7 +232,7 @@ EXTRAS: Final[dict[str, RequestedExtra]] = {
     ),
     "range": RequestedExtra(
         "ranges",
-        "The share of answers between two numbers (included), for a metric with a distribution. Repeatable.",
+        "The share of answers between two numbers (both included), for a metric with a distribution. Repeatable.",
         RangeOfMetric(),
         "METRIC:FROM:TO",
         "startup_ms:2000:5000",

@@ -47,7 +47,7 @@ TRIAL: Final = "trial"
 DESCRIPTIONS: Final = {
     **{name: statistic.description for name, statistic in STATISTICS.items()},
     **{
-        statistic.pooled: f"as `{name}`, over all windows together"
+        statistic.pooled: f"`{name}` over all windows together"
         for name, statistic in STATISTICS.items()
         if statistic.pooled
     },
@@ -129,10 +129,12 @@ class Row(NamedTuple):
     ]
     low: Annotated[float, "the lower end of the interval, within the possible range"]
     high: Annotated[float, "the upper end of the interval"]
-    maximum_likelihood: Annotated[float | None, "the maximum-likelihood estimate within the possible range, or empty"]
+    maximum_likelihood: Annotated[
+        float | None, "the maximum-likelihood estimate within the possible range; empty if not computed"
+    ]
     shrunken: Annotated[
         float | None,
-        "the estimate moved towards the other estimates, which lowers the expected squared error, or empty",
+        "the estimate moved toward the others, which lowers the expected squared error; empty if not computed",
     ]
     p_value: Annotated[
         float | None,

@@ -134,7 +134,7 @@ class Allocation(Record, frozen=True):
     metrics: Annotated[tuple[AllocatedMetric, ...], says("the metrics that receive a part of the total.")]
     largest: Annotated[LargestError, says("the largest error, as a multiple of its target.")]
     answers: Annotated[AnswersInWindow, says("the number of questions that a device answers in a window.")]
-    diff: Annotated[str, says("a patch for the registry. Empty if the present epsilons are the best.")]
+    diff: Annotated[str, says("a patch for the registry. Empty if no allocation lowers the largest error.")]
     text: Annotated[str, says("the text of the registry with the new epsilons.")]
 
 

@@ -112,8 +112,8 @@ class Exposure(Record, frozen=True):
     any_two_histories_at_delta: Annotated[
         float | None,
         says(
-            "the epsilon between any two histories of answers that is valid at ``delta``. It is at most the sum of "
-            "all epsilons. None if the sum of the reports' deltas exceeds ``delta``."
+            "the epsilon, valid at ``delta``, between any two histories of answers. It is at most the sum of all "
+            "epsilons. None if the sum of the reports' deltas exceeds ``delta``."
         ),
     ]
     delta: Annotated[float, says("the delta at which ``any_two_histories_at_delta`` is valid.")]

@@ -196,7 +196,7 @@ class MetricPlan(MetricFacts, frozen=True, kw_only=True):
     reports: Annotated[int, says("the expected number of reports.")]
     paid_windows: Annotated[
         PaidWindows | None,
-        says("the windows in which the budget pays for this number of reports. None for all windows."),
+        says("the windows in which the budget pays for the expected reports. None for all windows."),
     ]
     share: Annotated[
         ShareErrors | None,
@@ -230,7 +230,7 @@ class MetricPlan(MetricFacts, frozen=True, kw_only=True):
         int, says("the number of reports per window that achieves the target error in every population.")
     ]
     devices_needed: Annotated[
-        int | None, says("the number of devices that send this number of reports. None if no device answers.")
+        int | None, says("the number of devices that send ``reports_needed`` reports. None if no device answers.")
     ]
     central: Annotated[
         Central | None,

@@ -177,8 +177,8 @@ def _model(registry: Registry) -> dict[str, Any]:
         "model_name_details": "The SDK randomizes an answer when it is recorded, before anything is stored or sent.",
         "trust_assumptions": (
             "A user must trust the device, its operating system and the app that contains the SDK. Nobody else has to "
-            "be trusted with an answer. Users are protected better against readers of published statistics, but only "
-            "if the curator publishes nothing else."
+            "be trusted with an answer. Users are better protected against readers of published statistics than "
+            "against the curator, but only if the curator publishes nothing else."
         ),
         "actors": _listed(
             (

@@ -70,7 +70,7 @@ class Together(Record, frozen=True):
 
     windows: Annotated[int, says("the number of windows.")]
     standard_error_worst: Annotated[
-        float, says("the standard error in the worst population, if the same people may answer in every window.")
+        float, says("the largest standard error in any population, if the same people may answer in every window.")
     ]
 
 
@@ -78,7 +78,7 @@ class SeenChange(Record, frozen=True):
     """The smallest change in a share or mean that is detected between two periods."""
 
     period: Annotated[
-        str, says("the period, such as ``week``. The period after the change is compared with the one before.")
+        str, says("the period, such as ``week``. The period after the change is compared with the one before it.")
     ]
     windows: Annotated[int, says("the number of windows in the period.")]
     smallest: Annotated[

@@ -114,8 +114,8 @@ class TriedModel(Record, frozen=True):
     devices: Annotated[
         int,
         says(
-            "the number of reporting devices. In a search, the smallest number tried that was enough, or else the "
-            "maximum."
+            "the number of reporting devices. In a search, the smallest number tried that was enough, or the "
+            "maximum if none was."
         ),
     ]
     auc: Annotated[

@@ -265,7 +265,7 @@ def text_notes(estimated: MetricEstimate) -> Iterator[str]:
         yield f"The following texts are unclear, because groups of devices disagree: {listed}{more}."
     if texts.sharing:
         untested = plural(len(texts.sharing), "named text")
-        yield f"Changes of {untested} are not tested, because texts in the same cell cannot be told apart."
+        yield f"Changes of {untested} are not tested, because texts with the same hash cannot be told apart."
 
 
 def made_up_words(made_up: int, reports: int) -> str:

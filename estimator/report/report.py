@@ -127,8 +127,8 @@ def make_report(
     every_change = changes_of(estimated, registry.metrics, request.since)
     if request.since is not None and not every_change:
         raise RequestError(
-            f"nothing can be compared since {request.since}: no question has closed windows with reports both before "
-            "this window and since its beginning; choose a window after the first one and not after the "
+            f"nothing can be compared since {request.since}: no question has reports in closed windows both before "
+            "this window and from it onward; choose a window after the first one and not after the "
             f"last{_named_events(undivided)}"
         )
     changes = _shown(selection, every_change)

@@ -50,7 +50,10 @@ class LearnedModel(Record, frozen=True, kw_only=True):
 
     mechanism: Annotated[
         str,
-        says("the mechanism: ``rotated-axes`` gives weights of scaled features, ``crosses`` gives weights of cells."),
+        says(
+            "the mechanism: ``rotated-axes`` gives weights of scaled features, ``crosses`` gives weights of values and "
+            "of parts of ranges."
+        ),
     ]
     norm: Annotated[
         float | None,
@@ -68,8 +71,8 @@ class LearnedModel(Record, frozen=True, kw_only=True):
     auc: Annotated[
         Estimate | None,
         says(
-            "for a yes-or-no label, the probability that the model ranks a yes above a no, if scores are normally "
-            "distributed. None for a number, and for crosses, which do not show how features are associated."
+            "for a yes-or-no label, the probability that the model ranks a 'yes' above a 'no', if scores are "
+            "normally distributed. None for a number, and for crosses, which do not show how features are associated."
         ),
     ] = None
     correlation: Annotated[
@@ -167,7 +170,7 @@ class RangeTest(Record, frozen=True):
         float,
         says(
             "twice the log-likelihood ratio between the tally's own frequencies and the likeliest distribution in the "
-            "range. For texts and vectors, Pearson's chi-square statistic."
+            "mechanism's range. For texts and vectors, Pearson's chi-square statistic."
         ),
     ]
     p_value: Annotated[
@@ -385,8 +388,8 @@ class MetricEstimate(MetricFacts, Figured, frozen=True, kw_only=True):
         tuple[tuple[float, ...], ...] | None,
         says(
             "on request, the covariance matrix of the shares of the channel's inputs, as a list of rows. The inputs "
-            "for a set are its possible members and, last, the dummy. None if not requested, or if there are more "
-            "than `MOST_VALUES` inputs."
+            "for a set are its possible members and, last, a dummy that fills up small sets. None if not "
+            "requested, or if there are more than `MOST_VALUES` inputs."
         ),
     ] = None
     central: Annotated[

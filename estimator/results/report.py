@@ -270,7 +270,7 @@ class Highlight(Record, frozen=True, kw_only=True):
         says(
             "the window shown first. This is the last closed window with reports or, if there is none, the last "
             "window with reports or, if there is none, the last window. P-values of differences between groups in this "
-            "window are corrected for all questions, each with its window shown first."
+            "window are corrected for all such differences in the windows that are shown first."
         ),
     ]
     positions: Annotated[tuple[int, ...], says("the positions of the shown values, in the domain's order.")]

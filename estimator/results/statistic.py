@@ -395,12 +395,12 @@ STATISTICS: Final[dict[str, Statistic]] = {
         "Change of the label as a feature rises by half its range",
     ),
     "log_odds": _coefficient(
-        "the log-odds that a model's label is yes if a feature has a certain value",
-        "Log-odds of yes by feature",
+        "the log-odds that a model's label is 'yes' if a feature has a certain value",
+        "Log-odds of “yes” by feature",
     ),
     "auc": Statistic(
-        "the probability that a model ranks a yes above a no, if scores are normally distributed",
-        "How often a yes is ranked above a no, if scores are normal",
+        "the probability that a model ranks a 'yes' above a 'no', if scores are normally distributed",
+        "How often “yes” is ranked above “no”, if scores are normal",
         lambda _: "AUC",
         _nothing,
         is_share=False,
@@ -488,8 +488,8 @@ STATISTICS: Final[dict[str, Statistic]] = {
         within=_in_group,
     ),
     "auc_of_steps": Statistic(
-        "the probability that a device with yes is at a higher step of a scale than a device with no",
-        "How often a yes is at a higher step than a no",
+        "the probability that a device that says 'yes' is at a higher step of a scale than one that says 'no'",
+        "How often “yes” is at a higher step than “no”",
         lambda _: "AUC",
         _nothing,
         is_share=False,
@@ -499,8 +499,8 @@ STATISTICS: Final[dict[str, Statistic]] = {
         within=_of_either_outcome,
     ),
     "share_from": Statistic(
-        "the share at a step of a scale or above, among the devices that say no or that say yes",
-        "Share at a step or above, of those who say no and of those who say yes",
+        "the share at a step of a scale or above, among the devices that say 'no' or among those that say 'yes'",
+        "Share at a step or above, of those who say “no” and of those who say “yes”",
         _share_from,
         cell_of,
         on_page=True,

@@ -79,7 +79,7 @@ def test_every_page_is_on_the_site(site: Path) -> None:
 @pytest.mark.parametrize(
     ("page", "says"),
     [
-        ("cli", "Print a patch that splits this epsilon"),
+        ("cli", "Print a patch that divides this epsilon"),
         ("metrics", "permanent_epsilon"),
         ("expert", "grouped-geometry"),
         ("sdk", "already_recorded"),

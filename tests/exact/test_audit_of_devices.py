@@ -90,11 +90,11 @@ def test_coins_that_two_reports_of_a_window_share_are_seen_in_both_together(monk
     *_, windows = game_groups(TWO, LEAST_REPORTS)
     reports = REPORTS_A_WINDOW * enough(windows.games)
     *_, windows = game_groups(TWO, reports)
-    assert {game.horizon for game in windows.games} == {"a window, all differ", "a window, one differs"}
+    assert {game.horizon for game in windows.games} == {"a window, all answers differ", "a window, one answer differs"}
     monkeypatch.setattr(run, "game_groups", lambda *_: [windows])  # in the others a device reports one metric
     device: MakeDevice = partial(INSTALLED, coins=RepeatedCoins(SEED, 2 * 2))
     outcome = audit(TWO, reports, make_device=device)
-    assert "a window, one differs" in horizons_of(outcome)
+    assert "a window, one answer differs" in horizons_of(outcome)
 
 
 @pytest.mark.long
@@ -103,7 +103,7 @@ def test_coins_that_repeat_from_window_to_window_are_seen_only_in_a_month() -> N
     months = enough(games_of(game_groups(LITTLE, LEAST_REPORTS)))
     assert months // 4 >= LEAST_FOR_PAIRS
     outcome = audit(LITTLE, MONTH * months, make_device=device)
-    assert horizons_of(outcome) == {f"{MONTH} windows, one differs"}
+    assert horizons_of(outcome) == {f"{MONTH} windows, one answer differs"}
 
 
 @pytest.mark.long
@@ -170,14 +170,14 @@ def test_a_right_sdk_is_not_accused_of_its_permanent_answers(monkeypatch: pytest
     }
     theme = PERMANENT.metric("theme")
     each, permanent = theme.epsilon_nanos / 1e9, theme.channel.permanent_nanos / 1e9
-    horizons = ("all differ", "one differs")
+    horizons = ("all answers differ", "one answer differs")
     assert claims.keys() == {
         *((metric, f"{MONTH} windows, {horizon}") for metric in ("theme", "load") for horizon in horizons),
-        ("load", f"{MONTH} windows, all between"),
+        ("load", f"{MONTH} windows, intermediate answers"),
     }
-    assert claims["theme", f"{MONTH} windows, all differ"] == pytest.approx(permanent)
-    assert claims["theme", f"{MONTH} windows, one differs"] == pytest.approx(each)
-    assert claims["load", f"{MONTH} windows, all between"] == pytest.approx(permanent)
+    assert claims["theme", f"{MONTH} windows, all answers differ"] == pytest.approx(permanent)
+    assert claims["theme", f"{MONTH} windows, one answer differs"] == pytest.approx(each)
+    assert claims["load", f"{MONTH} windows, intermediate answers"] == pytest.approx(permanent)
 
 
 @pytest.mark.long
@@ -190,4 +190,4 @@ def test_an_sdk_whose_permanent_answers_never_lie_is_accused_by_a_month(monkeypa
     # the others take long
     monkeypatch.setattr(run, "game_groups", lambda *_: [replace(month, games=month.games[:1])])
     outcome = audit(registry, 4000, make_device=seeded(SEED))
-    assert horizons_of(outcome) == {f"{MONTH} windows, all differ"}
+    assert horizons_of(outcome) == {f"{MONTH} windows, all answers differ"}

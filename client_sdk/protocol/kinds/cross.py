@@ -60,7 +60,7 @@ MEAN: Final = ("mean", "")
 """The statistic and the scale that a number in a pair must have. The empty scale is linear."""
 
 _CROSSED: Final = (
-    "first a boolean, category or ordinal (the groups), then another of these or a number whose mean is estimated"
+    "the first a boolean, category or ordinal; the second also one of these, or a number whose mean is estimated"
 )
 
 

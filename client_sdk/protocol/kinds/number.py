@@ -215,7 +215,7 @@ class Number(_Numeric):
         Key(
             "thresholds",
             listing(NUMBER, 1, MOST_THRESHOLDS) | {"uniqueItems": True},
-            "numbers that divide the range into parts; the report on a number then names only a part (needs quantiles)",
+            'with statistic = "quantiles": numbers that divide the range into parts; a report then names only a part',
             required=False,
             read=_read_thresholds,
         ),

@@ -73,8 +73,8 @@ class Gaussian(AdditiveNoise):
         """Return the channel for a request."""
         if request.delta is None:
             raise ValueError(
-                "'gaussian' needs delta, such as 1e-9: the maximum excess of a probability over e^epsilon times the "
-                "probability for another answer"
+                "'gaussian' needs delta, such as 1e-9: how far a report's probability may exceed e^epsilon "
+                "times that for another answer"
             )
         return cls.within(request.epsilon, request.delta)
 

@@ -18,7 +18,7 @@ from client_sdk.protocol.registry.registry import Registry
 KEEP = "run `hearsay-client release` on the old registry before you deploy this one, or reports of old apps are refused"
 
 
-UNCOUNTED: Final = "reports are still counted together"
+UNCOUNTED: Final = "old and new reports are still counted together"
 
 
 def between(old: Registry, new: Registry) -> list[str]:

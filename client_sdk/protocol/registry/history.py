@@ -23,7 +23,7 @@ from client_sdk.protocol.wire.verdict import stopped_entry
 SUFFIX: Final = ".history.toml"
 
 HEAD: Final = """\
-# Earlier releases, written by `hearsay-client release`. When no app of a release is in use any more, you may delete its
+# Earlier releases, written by `hearsay-client release`. When no device runs a release any more, you may delete its
 # entry. Deploy this file to the collector and the estimator, beside the registry. Apps do not need it.
 schema = 1
 """
@@ -98,8 +98,8 @@ def require_same_app(registry: Registry, releases: Sequence[Release], history: P
         if release.registry.app != registry.app:
             raise RegistryError(
                 f"{history}:{release.line}: release {number}",
-                f"is from {release.registry.app}, but the registry is from {registry.app}: use this app's history, "
-                "or change app.name there, too, if the app was renamed",
+                f"is from {release.registry.app}, but the registry is from {registry.app}: use the history of "
+                f"{registry.app}; if the app was renamed, change app.name in the history, too",
             )
 
 

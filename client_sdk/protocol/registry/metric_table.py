@@ -100,17 +100,17 @@ KEYS: Final[Mapping[str, Key]] = {
         Key(
             "cross",
             listing({"type": "string"}, 2, 2),
-            "used instead of kind: two other questions to answer together; the second may be a number whose mean is "
+            "instead of kind: two other questions, reported as a pair; the second may be a number whose mean is "
             "estimated",
             required=False,
         ),
-        Key("title", text(MAX_TITLE), "a name for people, shown in place of the key", required=False),
+        Key("title", text(MAX_TITLE), "a human-readable name, shown in place of the key", required=False),
         Key("unit", text(MAX_UNIT), "the unit of the numbers, shown after figures", required=False),
         Key("mechanism", {"enum": list(NAMES)}, "how answers are randomized; auto by default", required=False),
         Key(
             "delta",
             {"type": "number", "minimum": float(LEAST_DELTA), "maximum": float(GREATEST_DELTA)},
-            "with gaussian: how far a probability may exceed e^epsilon times the probability for another answer",
+            "with gaussian: how far a report's probability may exceed e^epsilon times that for another answer",
             required=False,
             read=_read_delta,
         ),
@@ -124,12 +124,12 @@ KEYS: Final[Mapping[str, Key]] = {
         Key(
             "strata",
             listing({"type": "string"}, 1, MOST_STRATA) | {"uniqueItems": True},
-            "the variables of [strata] whose values are counted separately",
+            "variables of [strata]; reports are counted separately for each combination of their values",
             required=False,
         ),
         Key("owner", text(), "the person or team that is responsible for the question", required=False),
         Key(
-            "consent", _NAME, "the purpose, or purposes, to which the user must agree", required=False, read=_read_name
+            "consent", _NAME, "the name of the purpose to which the user must agree", required=False, read=_read_name
         ),
         Key("sensitive", FLAG, "whether the limit for the epsilon is ln 3 instead of ln 9", required=False),
         Key("public", FLAG, "whether the figures may be published", required=False),

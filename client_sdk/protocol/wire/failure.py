@@ -27,24 +27,24 @@ class Failure(Enum):
     DISK = "the disk is full or read-only", "make room on it, or mount it for writing again"
     UNTRUSTED = (
         "its certificate is not trusted",
-        "use a certificate that is valid today, for this host name, and from an authority that this machine trusts",
+        "use one that is valid today, names the server's host, and comes from an authority that this machine trusts",
     )
     TLS = "the TLS handshake failed", "check the scheme and the port, and which TLS versions both sides allow"
     UNKNOWN_NAME = "its host name cannot be resolved", "correct the name in the URL, or check this machine's DNS"
     PASSWORD = "it refuses this user or password", "correct the user and password in the URL"
     LOADING = "it is still reading its data", "wait until it has finished"
-    PROXY = "the proxy on the way does not connect to it", "correct the proxy's address, or exempt this host from it"
+    PROXY = "the proxy does not connect to it", "correct the proxy's address, or exempt the server's host"
     REFUSED = "nothing listens at its address", "start it, or correct the host and port in the URL"
     NO_ROUTE = "this machine has no route to it", "check this machine's network"
-    TIMEOUT = "it did not answer in time", "check whether it is overloaded, or a firewall drops the packets"
+    TIMEOUT = "it did not answer in time", "check whether it is overloaded, and whether a firewall drops the packets"
     NOT_HTTP = "it does not answer in HTTP", "correct the port in the URL: another program listens there"
-    BROKEN = "the connection was interrupted", "try again; if it happens again, see its log"
+    BROKEN = "the connection was interrupted", "try again; if this happens again, see the server's log"
     REDIRECT = "it redirects requests, and redirects are not followed", "use the URL to which it redirects"
-    NO_KEY = "it requires a key", "use a key for this purpose from its access file"
-    KEY = "it does not know the key", "use a key for this purpose from its access file"
-    ROLE = "the key is for another purpose", "use a key for this purpose from its access file"
+    NO_KEY = "it requires a key", "use a key whose role in the collector's access file permits this request"
+    KEY = "it does not know the key", "use a key whose role in the collector's access file permits this request"
+    ROLE = "the key has another role", "use a key whose role in the collector's access file permits this request"
     NOT_FOUND = "nothing is served at this path", "use the base URL of a collector"
-    TOO_MANY = "it gets too many requests", "wait, or raise the quota of the key or the limit of the proxy"
+    TOO_MANY = "it gets too many requests", "wait, or raise the key's quota or the proxy's limit"
     INTERNAL = "it failed", "see its log"
     GATEWAY = "the proxy in front of it gets no answer", "start the collector, or correct the proxy's upstream"
     UNAVAILABLE = "its store does not answer or is full", "see the collector's log for the state of its store"

@@ -6,15 +6,15 @@ import { causeOf, explain, FAILURES } from "./failure.js";
 export const NODE_FAILURES = {
   untrusted: [
     "its certificate is not trusted",
-    "use a certificate that is valid today, for this host name, and from an authority that this machine trusts",
+    "use one that is valid today, names the server's host, and comes from an authority that this machine trusts",
   ],
   tls: ["the TLS handshake failed", "check the scheme and the port, and which TLS versions both sides allow"],
   unknown_name: ["its host name cannot be resolved", "correct the name in the URL, or check this machine's DNS"],
-  proxy: ["the proxy on the way does not connect to it", "correct the proxy's address, or exempt this host from it"],
+  proxy: ["the proxy does not connect to it", "correct the proxy's address, or exempt the server's host"],
   refused: ["nothing listens at its address", "start it, or correct the host and port in the URL"],
   no_route: ["this machine has no route to it", "check this machine's network"],
   not_http: ["it does not answer in HTTP", "correct the port in the URL: another program listens there"],
-  broken: ["the connection was interrupted", "try again; if it happens again, see its log"],
+  broken: ["the connection was interrupted", "try again; if this happens again, see the server's log"],
   redirect: ["it redirects requests, and redirects are not followed", "use the URL to which it redirects"],
   other: ["the connection failed", "see the logs of both sides"],
 } as const;

@@ -121,7 +121,7 @@ test("a missing key, an unknown key and a key of another role have a sentence ea
   for (const [uploadKey, status, problem] of [
     [undefined, 401, /it requires a key \(status 401\); use a key/],
     ["secret", 401, /it does not know the key \(status 401\); use a key/],
-    ["secret", 403, /the key is for another purpose \(status 403\); use a key/],
+    ["secret", 403, /the key has another role \(status 403\); use a key/],
   ] as const) {
     const device = new Device(registry(["a"]), uploadKey === undefined ? {} : { uploadKey });
     await device.telemetry.record("a", true);

@@ -232,7 +232,7 @@ def facts_of(metric: Metric, windows: Sequence[MetricEstimate], central: Central
             f"{exact_loss(permanent)}: even odds can become {odds(metric.channel.permanent_nanos, shipped())}",
         )
     if central is not None:
-        against = "a bound for readers of the tallies but not for the collector, if all counted reports are honest"
+        against = "limits what readers of the tallies learn, but not the collector, if all counted reports are honest"
         yield "If only tallies are published", f"{central_words(central)}, {against}"
     yield "Edition", metric.edition
     if windows:

@@ -48,10 +48,10 @@ PROOF_HEADING: Final = (
 )
 
 PROOF_FOOTNOTES: Final = """\
-as claimed: every symbol (possible report) has its declared probability; epsilon
-and delta (claimed | proved, unless 0) match the law to the last digit; and all
-paths use the same number of coins. claimed: rounded up to 1e-9; proved: to
-1e-14.
+as claimed: every symbol (possible report) has its declared probability; the
+proved epsilon and delta equal the declared ones exactly; and all paths to a
+symbol use the same number of coins. Epsilon is rounded up: if claimed, to 1e-9;
+if proved, to 1e-14. Delta is shown as claimed | proved if it is not 0.
 used: the part of the claimed epsilon that the most distinguishable pair of
 answers uses. If it is below 100.0%, the rest is charged but not used.
 sample: only some of many inputs were run. Because the mechanism is symmetric,

@@ -28,9 +28,9 @@ FOOTNOTES: Final = """\
 Errors are standard errors of the unbiased estimates in one window, for devices
 that are a random sample of a population. Worst: the error in the population
 with the largest error. Detectable share: its 95% interval lies above 0 in 8 of
-10 draws. Detectable change: report --since, which compares the period with the
-same number of windows before it, finds this change in 8 of 10 draws, even if
-the same people answer, and after the correction for all questions.
+10 draws. Detectable change in a period: report --since finds this change in 8 of
+10 draws. It compares the period with as many windows before it, allows for
+people who answer in both, and corrects for all questions.
 Epsilon of the tally: the privacy loss of a device from a window's tally, if
 only tallies of closed windows are published and all devices are honest.
 """
@@ -80,8 +80,8 @@ def allocation_as_table(allocation: Allocation, style: Style = PLAIN) -> str:
     lines.append(f"largest error, in units of its target: {largest.before:.4g} before, {largest.after:.4g} after")
     if answers.after is not None:
         lines.append(f"answers in a window: {answers.before} before, {answers.after} after")
-    lines.append("(Errors are those of a share if all are equal, or of a mean in the worst case.)")
-    patch = allocation.diff or "nothing to change: no allocation is better\n"
+    lines.append("(Errors are those of a share if all shares are equal, or of a mean in the worst case.)")
+    patch = allocation.diff or "nothing to change: no allocation lowers the largest error\n"
     return "".join(f"{line}\n" for line in [*lines, ""]) + patch
 
 
@@ -107,7 +107,7 @@ def _metric_lines(plan: MetricPlan) -> Iterator[str]:
         yield f"  {'smallest detectable share':34} {smallest:>14}"
     unit = f" {plan.unit}" if plan.unit else ""
     if plan.rotations is not None:
-        yield f"  {'error by rotations, of the length':34} {size_of(plan.rotations):>14}"
+        yield f"  {'rotation error (fraction of norm)':34} {size_of(plan.rotations):>14}"
     if plan.mean is not None:
         error = plan.mean.standard_error_worst
         size = relative_size(error) if plan.mean.is_relative else size_of(error)
@@ -191,8 +191,8 @@ def _text_lines(plan: TextPlan) -> Iterator[str]:
         yield f"  {f'devices to find {common}':44} {round_up(plan.devices_to_find):>14,}"
     if plan.devices_if_named is not None:
         yield f"  {f'devices to see {common}, if named':44} {round_up(plan.devices_if_named):>14,}"
-    yield "  Each number is enough 9 times in 10. Texts that you name in advance take fewer"
-    yield "  devices: use report --with candidates=FILE, or ask for a category with other."
+    yield "  Each number is enough 9 times in 10. Fewer devices are enough for texts that"
+    yield "  you name: use report --with candidates=FILE, or a category with the key other."
 
 
 def _judgement(plan: MetricPlan) -> str:

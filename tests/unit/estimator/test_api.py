@@ -141,7 +141,7 @@ def test_other_machines_are_read_by_tls_unless_the_caller_says_otherwise(monkeyp
     ("arguments", "said"),
     [
         ({"candidates": "zebra"}, "candidates must be a list of texts"),
-        ({"ranges": ("startup_ms", 1, 2)}, "ranges must be a list of metrics with two numbers"),
+        ({"ranges": ("startup_ms", 1, 2)}, "ranges must be a list of metrics, each with two numbers"),
         ({"ranges": [("startup_ms", "1", "2")]}, "ranges must be a list"),
         ({"first": 20261120}, "first must be the name of a window"),
         ({"last": 20261120}, "last must be the name of a window"),

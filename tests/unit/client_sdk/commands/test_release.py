@@ -70,7 +70,7 @@ def test_a_registry_is_released_once_until_metrics_change(tmp_path: Path, capsys
     words = ["release", "--registry", str(path)]
     path.write_text(registry_text(theme=THEME))
     assert main([*words, "--check"]) == 1
-    assert "if you have released apps with another registry, add that registry first" in capsys.readouterr().err
+    assert "if you have released the app with another registry, add that registry first" in capsys.readouterr().err
     assert not file.exists()
     assert main(words) == 0
     assert "deploy both files" in capsys.readouterr().out

@@ -193,11 +193,11 @@ def test_a_lock_is_somebody_elses_for_the_moment(path: Path, code: int) -> None:
     assert isinstance(explanations.explain(sqlite_error(code), path), LedgerBusyError)
 
 
-def test_wiping_that_another_process_prevents_says_to_call_again(path: Path) -> None:
+def test_wiping_that_another_process_prevents_says_to_erase_again(path: Path) -> None:
     make(path)
     with contextlib.closing(open_file(path, "acme", create=True)) as connection:
         connection.execute("INSERT INTO drops VALUES ('x', 1)")
-        with write_lock_held(path.parent), pytest.raises(LedgerBusyError, match="call again"):
+        with write_lock_held(path.parent), pytest.raises(LedgerBusyError, match="erase again"):
             erase.scrub(connection)
         erase.scrub(connection)
 

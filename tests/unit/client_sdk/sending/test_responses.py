@@ -40,7 +40,7 @@ def test_200_without_exactly_a_verdict_comes_from_somebody_else(body: bytes) -> 
     [
         (Reply(401, None, b"", has_key=False), "it requires a key (status 401); use a key"),
         (Reply(401, None, b""), "it does not know the key (status 401); use a key"),
-        (Reply(403, None, b""), "the key is for another purpose (status 403); use a key"),
+        (Reply(403, None, b""), "the key has another role (status 403); use a key"),
     ],
 )
 def test_a_missing_key_an_unknown_key_and_a_key_of_another_role_have_a_sentence_each(reply: Reply, cause: str) -> None:

@@ -417,7 +417,7 @@ def test_a_stopped_uploader_ends_a_flush_and_starts_no_more() -> None:
         (lambda _: Failure.REFUSED, "nothing listens at its address; start it"),
         (status(503), "its store does not answer or is full (status 503); see the collector's log"),
         (problem(401), "it does not know the key (status 401); use a key"),
-        (problem(403), "the key is for another purpose (status 403); use a key"),
+        (problem(403), "the key has another role (status 403); use a key"),
         (problem(429), "it gets too many requests (status 429); wait"),
         (status(404), "nothing is served at this path (status 404); use the base URL of a collector"),
         (status(200), "it answered with an unexpected status (status 200)"),

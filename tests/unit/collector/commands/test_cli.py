@@ -97,7 +97,7 @@ def test_a_window_is_closed_only_after_a_yes_and_only_if_a_metric_has_it(
     of_no_metric = run(*close, "2026-W47", "--yes")
     assert (
         of_no_metric.exit_code,
-        "the store has no reports by week, only by day; choose --window accordingly" in of_no_metric.stderr,
+        "the store has no week windows, only day windows; choose --window accordingly" in of_no_metric.stderr,
     ) == (1, True)
     unasked = run(*close, TODAY)
     assert (unasked.exit_code, "there is no terminal to confirm it: add --yes" in unasked.stderr) == (1, True)

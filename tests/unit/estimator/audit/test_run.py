@@ -97,17 +97,17 @@ def test_no_claim_is_above_what_a_device_may_ever_spend() -> None:
     claims = {game.horizon: game.claim.epsilon for game in games}
     assert claims == {
         "one report": 0.75,
-        "3 windows, all differ": 2.25,
-        "30 windows, one differs": 0.75,
-        "a window, 2 differ": 1.5,
-        "a window, one differs": 0.75,
+        "3 windows, all answers differ": 2.25,
+        "30 windows, one answer differs": 0.75,
+        "a window, answers to 2 of 3 metrics differ": 1.5,
+        "a window, one answer differs": 0.75,
     }
 
 
 def test_a_claim_on_some_windows_is_tried_on_these_alone() -> None:
     text = registry_text(a=BOOLEAN | {"epsilon": 0.75}).replace("400", "2.5")
     (game_group,) = game_groups(Registry.parse(text), LEAST_REPORTS)
-    (few,) = [game for game in game_group.games if game.horizon == "3 windows, all differ"]
+    (few,) = [game for game in game_group.games if game.horizon == "3 windows, all answers differ"]
     observed = observations(few, [[{Feature("symbol 0 of a", 0): at} for at in range(MONTH)]])
     assert observed == [{Feature("symbol 0 of a", at): at for at in range(3)}]
 

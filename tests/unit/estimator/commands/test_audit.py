@@ -60,10 +60,10 @@ def test_the_table_has_a_block_a_horizon_within_80_columns(registry: Path) -> No
     assert max(map(len, lines)) <= 80
     assert [line.partition(":")[0] for line in lines if ": n = " in line] == [
         "one report",
-        "30 windows, all differ",
-        "30 windows, one differs",
-        "a window, all differ",
-        "a window, one differs",
+        "30 windows, all answers differ",
+        "30 windows, one answer differs",
+        "a window, all answers differ",
+        "a window, one answer differs",
     ]
     assert "accused" not in result.output
 

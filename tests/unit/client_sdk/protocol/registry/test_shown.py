@@ -121,7 +121,7 @@ def test_events_are_tables() -> None:
 def test_a_change_of_them_is_named_and_makes_no_new_edition() -> None:
     before, after = Registry.parse(PLAIN), Registry.parse(SHOWN + EVENTS)
     told = differences.between(before, after)
-    counted = "reports are still counted together"
+    counted = "old and new reports are still counted together"
     assert told == [
         f'metric.dark_mode: its title is now "Dark mode"; {counted}',
         f"metric.dark_mode: its figures may now be published; {counted}",
