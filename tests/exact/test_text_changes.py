@@ -135,7 +135,7 @@ def test_texts_that_share_a_cell_are_not_tested_whatever_people_report() -> None
         (changes,) = report.changes
         assert list(changes.figures("named_text").labels) == ["zebra", "nobody"]
         for text in (as_summary(report), as_table(report)):
-            assert "Changes of 2 named texts are not tested, because texts in the same cell" in " ".join(text.split())
+            assert "Changes of 2 named texts are not tested, because texts with the same hash" in " ".join(text.split())
 
 
 def test_only_texts_that_every_window_has_are_tested() -> None:

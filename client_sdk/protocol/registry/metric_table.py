@@ -128,9 +128,7 @@ KEYS: Final[Mapping[str, Key]] = {
             required=False,
         ),
         Key("owner", text(), "the person or team that is responsible for the question", required=False),
-        Key(
-            "consent", _NAME, "the name of the purpose to which the user must agree", required=False, read=_read_name
-        ),
+        Key("consent", _NAME, "the name of the purpose to which the user must agree", required=False, read=_read_name),
         Key("sensitive", FLAG, "whether the limit for the epsilon is ln 3 instead of ln 9", required=False),
         Key("public", FLAG, "whether the figures may be published", required=False),
         Key(

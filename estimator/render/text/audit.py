@@ -48,17 +48,17 @@ PROOF_HEADING: Final = (
 )
 
 PROOF_FOOTNOTES: Final = """\
-as claimed: every symbol (possible report) has its declared probability; the
-proved epsilon and delta equal the declared ones exactly; and all paths to a
-symbol use the same number of coins. Epsilon is rounded up: if claimed, to 1e-9;
-if proved, to 1e-14. Delta is shown as claimed | proved if it is not 0.
+claimed: the epsilon that the SDK charges, rounded up to 1e-9. proved: the exact
+epsilon of the SDK's code, to 1e-14. A delta is shown as claimed | proved.
+as claimed: every symbol (possible report) has its declared probability, epsilon
+and delta are exactly as declared, and all paths to a symbol use the same number
+of coins.
 used: the part of the claimed epsilon that the most distinguishable pair of
 answers uses. If it is below 100.0%, the rest is charged but not used.
-sample: only some of many inputs were run. Because the mechanism is symmetric,
-these include the worst pair. Numbers between two points are mixtures of inputs,
-which reveal no more than the inputs do. See docs/reference/plans.md.
+sample: of many inputs, a worst pair and some others were run. For numbers, the
+ends of the range are a worst pair. --all-inputs runs all inputs.
 Not covered: the system's random numbers, the ledger and the sending of reports.
-An audit without --exact also attacks these.
+An audit without --exact also attacks these. See docs/reference/plans.md.
 """
 
 

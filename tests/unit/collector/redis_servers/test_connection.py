@@ -277,10 +277,13 @@ def connections(url: str) -> Connections:
     [
         ("redis://:canary@127.0.0.1:1?ssl_ca_certs=/x", "ssl_ca_certs in the URL of --redis needs rediss://"),
         ("unix:///x?ssl_ca_certs=canary", "ssl_ca_certs in the URL of --redis needs rediss://"),
-        ("redis://:canary@127.0.0.1:1?foo=canary", "cannot have foo, only db$"),
-        ("redis://:canary@127.0.0.1:1?foo", "cannot have foo, only db$"),
-        ("rediss://127.0.0.1:1?protocol=3", "cannot have protocol, only db, ssl_ca_certs, .*, ssl_password$"),
-        ("redis://127.0.0.1:1?parser_class=canary", "cannot have parser_class"),
+        ("redis://:canary@127.0.0.1:1?foo=canary", "cannot have the parameter foo, only db$"),
+        ("redis://:canary@127.0.0.1:1?foo", "cannot have the parameter foo, only db$"),
+        (
+            "rediss://127.0.0.1:1?protocol=3",
+            "cannot have the parameter protocol, only db, ssl_ca_certs, .*, ssl_password$",
+        ),
+        ("redis://127.0.0.1:1?parser_class=canary", "cannot have the parameter parser_class"),
         ("redis://127.0.0.1:1?retry=canary", "cannot have the parameter retry"),
         ("redis://127.0.0.1:1?host=canary", "cannot have the parameter host"),
         ("rediss://127.0.0.1:1?ssl_ca_certs=", "ssl_ca_certs in the URL of --redis has no value"),

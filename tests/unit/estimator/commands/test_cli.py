@@ -201,7 +201,7 @@ def test_a_window_without_reports_on_one_side_is_no_window_to_compare_since(
 ) -> None:
     refused = _run("--registry", registry, "--tallies", tallies, "--since", since)
     assert (refused.exit_code, refused.stdout) == (2, "")
-    assert f"nothing can be compared since {since}: no question has closed windows" in refused.stderr
+    assert f"nothing can be compared since {since}: no question has reports in closed windows" in refused.stderr
 
 
 def test_a_day_within_a_week_leaves_that_week_out_and_says_so(registry: Path, tallies: Path) -> None:
