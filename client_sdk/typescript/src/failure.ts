@@ -4,15 +4,15 @@
 export const FAILURES = {
   status: ["it answered with an unexpected status", "use the base URL of a collector"],
   unavailable: ["its store does not answer or is full", "see the collector's log for the state of its store"],
-  role: ["the key has another role", "use a key whose role in the collector's access file permits this request"],
+  role: ["the key has another role", "use a key with the right role from the collector's access file"],
   not_found: ["nothing is served at this path", "use the base URL of a collector"],
   too_many: ["it gets too many requests", "wait, or raise the key's quota or the proxy's limit"],
-  key: ["it does not know the key", "use a key whose role in the collector's access file permits this request"],
-  no_key: ["it requires a key", "use a key whose role in the collector's access file permits this request"],
+  key: ["it does not know the key", "use a key with the right role from the collector's access file"],
+  no_key: ["it requires a key", "use a key with the right role from the collector's access file"],
   internal: ["it failed", "see its log"],
   hidden: ["it did not answer, or does not allow this page's origin", "see whether it runs, and name the origin in its --cors-origin"],
   gateway: ["the proxy in front of it gets no answer", "start the collector, or correct the proxy's upstream"],
-  timeout: ["it did not answer in time", "check whether it is overloaded, and whether a firewall drops the packets"],
+  timeout: ["it did not answer in time", "check its load, and whether a firewall drops packets"],
 } as const;
 
 const STATUSES: Readonly<Record<number, keyof typeof FAILURES>> = {
