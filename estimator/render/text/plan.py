@@ -28,8 +28,8 @@ FOOTNOTES: Final = """\
 Errors are standard errors of the unbiased estimates in one window, for devices
 that are a random sample of a population. Worst: the error in the population
 with the largest error. Detectable share: its 95% interval lies above 0 in 8 of
-10 draws. Detectable change in a period: report --since finds this change in 8 of
-10 draws. It compares the period with as many windows before it, allows for
+10 draws. Detectable change in a period: report --since finds this change in 8
+of 10 draws. It compares the period with as many windows before it, allows for
 people who answer in both, and corrects for all questions.
 Epsilon of the tally: the privacy loss of a device from a window's tally, if
 only tallies of closed windows are published and all devices are honest.
@@ -80,7 +80,7 @@ def allocation_as_table(allocation: Allocation, style: Style = PLAIN) -> str:
     lines.append(f"largest error, in units of its target: {largest.before:.4g} before, {largest.after:.4g} after")
     if answers.after is not None:
         lines.append(f"answers in a window: {answers.before} before, {answers.after} after")
-    lines.append("(Errors are those of a share if all shares are equal, or of a mean in the worst case.)")
+    lines.append("(Errors are those of a share if all are equal, or of a mean in the worst case.)")
     patch = allocation.diff or "nothing to change: no allocation lowers the largest error\n"
     return "".join(f"{line}\n" for line in [*lines, ""]) + patch
 
