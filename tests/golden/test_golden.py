@@ -38,6 +38,17 @@ def test_a_number_or_word_that_no_processor_explains_is_seen(name: str, printed:
     assert unlike(name, printed, reviewed) != []
 
 
+@pytest.mark.parametrize(
+    ("printed", "is_explained"),
+    [("2,100 px", True), ("2,080 px", True), ("2,110 px", False), ("2,091 px", False), ("2,089 px", False)],
+)
+def test_only_the_next_ten_is_explained_where_a_report_shows_a_limit_in_tens(
+    printed: str, *, is_explained: bool
+) -> None:
+    assert (unlike("report_verbose.txt", printed, "2,090 px") == []) == is_explained
+    assert unlike("report.txt", printed, "2,090 px") != []
+
+
 def test_nothing_is_kept_that_no_command_prints() -> None:
     assert {path.name for path in PRINTED.iterdir()} == set(COMMANDS)
 

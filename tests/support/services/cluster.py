@@ -316,6 +316,6 @@ def known(node: Node) -> set[str]:
 
 
 def flags_by_name(node: Node) -> dict[str, set[str]]:
-    """Return the flags, such as ``fail``, that a node gives the nodes that it knows, by name."""
+    """Map the name of each node that a node knows to the flags, such as ``fail``, it gives it."""
     lines = [line.split() for line in node.ask("CLUSTER", "NODES").splitlines()]
     return {name: set(flags.split(",")) for name, _, flags, *_ in lines}

@@ -64,6 +64,7 @@ def test_a_user_switches_it_on_reads_what_left_and_switches_it_off(run: Any, tmp
     with device_of(tmp_path, registry=REGISTRY, consent=False) as device:
         assert device.budget().lifetime_spent > 0
     assert "# What acme asks" in run("statement")
+    assert f"hearsay-client forget --data-dir {tmp_path}\n" in run("statement")
 
 
 def test_forget_erases_what_a_trial_left_too(run: Any, tmp_path: Path) -> None:
