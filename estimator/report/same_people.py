@@ -58,13 +58,13 @@ section 2).
 
 **Minimum of noise.** A normal interval is valid only with a minimum amount of noise
 (`LEAST_NOISE`). Noise averages out over many windows, but the number of people whose answers are at
-an end of the range can be small in every window. Let k be the largest number of windows whose mean
-still has enough noise. The mean over all windows is treated as no more precise than a mean over k
-windows. The mean over all windows is a mean of such means, so the same bound applies to the error
-of the mean over all windows (Minkowski). F² and G² are never set below the square of the sum of all
-products c · least. Here, ``least`` is the fresh error of a window with exactly the minimum amount
-of noise. More windows never increase the bound. If a window has less noise than the minimum, the
-whole error of the window counts as lasting.
+an end of the range can be small in every window. Let k be the maximum number of windows that can be
+averaged before the mean has too little noise. The mean over all windows is treated as no more
+precise than a mean over k windows. The mean over all windows is a mean of such means, so the same
+bound applies to the error of the mean over all windows (Minkowski). F² and G² are never set below
+the square of the sum of all products c · least. Here, ``least`` is the fresh error of a window with
+exactly the minimum amount of noise. More windows never increase the bound. If a window has less
+noise than the minimum, the whole error of the window counts as lasting.
 
 **Pooled figures.** The figure for all reports of several windows is a weighted mean of the windows'
 figures. The weight of a window is its number of reports. The error of this mean never falls below

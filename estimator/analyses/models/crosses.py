@@ -178,7 +178,7 @@ def learned_crosses(features: Sequence[ModelFeature], fitted: Fitted) -> Learned
 def weights_of(cells: CellShares, share: float) -> Floats:
     """Return the weight of each cell, which is added to the log-odds of "yes", shape (cells,).
 
-    Let t be the share of people in a cell, and p the fraction of these people with the label "yes".
+    Let t be the share of people in a cell, and p the fraction of them whose label is "yes".
     The weight w determines p. The share of all people who are in the cell and have the label "yes"
     is p t. The estimate of this share, minus p times the estimate of t, has expectation 0 and a
     known covariance. To first order, this difference falls by p (1 - p) t if w rises by 1. Each
